@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * resplit.h - split, merge and resplit N-dimensional arrays that are larger than memory.
+ *
+ * An array is stored as a grid of blocks: one file, or a folder of files that each hold one
+ * box of it. This library rewrites an array from one grid to another, inside a memory budget,
+ * with few seeks, and tells what that will cost before anything is touched.
+ *
+ * Everything goes through three objects:
+ *
+ *     resplit_array   a grid of blocks somewhere: opened, or described, or about to be created
+ *     resplit_plan    how to get from one array to another: a value, immutable, no I/O
+ *     resplit_error   one code and one sentence, in the caller's storage
+ *
+ * A whole program:
+ *
+ *     resplit_error err;
+ *     resplit_array *source = NULL, *target = NULL;
+ *     resplit_plan *plan = NULL;
+ *     resplit_chunks chunks[2] = {{.length = 64}, {.length = -1}};
+ *
+ *     if (resplit_array_open("in.npy", NULL, &source, &err) == RESPLIT_OK
+ *         && resplit_array_create("out", source,
+ *                &(resplit_target){.ndim = 2, .chunks = chunks}, &target, &err) == RESPLIT_OK
+ *         && resplit_plan_make(source, target,
+ *                &(resplit_plan_options){.memory = 64 << 20}, &plan, &err) == RESPLIT_OK
+ *         && resplit_run(plan, source, target, NULL, NULL, &err) == RESPLIT_OK)
+ *         puts("done");
+ *     else
+ *         fprintf(stderr, "%s\n", err.message);
+ *     resplit_plan_free(plan);
+ *     resplit_array_close(target);
+ *     resplit_array_close(source);
+ *
+ * Rules that hold everywhere:
+ *
+ *   errors     Every function that can fail returns a resplit_status and takes a resplit_error
+ *              as its last argument; NULL is accepted there. On failure, outputs are NULL or zero.
+ *   ownership  `const T *` is borrowed until the call returns; `T **out` belongs to the caller, who
+ *              ends it with the matching close or free; what a getter returns dies with its parent.
+ *   threads    Two threads may use two different objects. A plan and an array that nobody closes
+ *              may be read by several threads at once.
+ *   silence    The library prints nothing, never exits, keeps no global state and reads no
+ *              environment variable.
+ *   options    Option structs are zero-initialised by the caller; zero means the default.
+ *   axes       Axis 0 is the slowest in C order. Extents, offsets and bytes are int64_t.
+ */
+#ifndef RESPLIT_H
+#define RESPLIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RESPLIT_API __attribute__((visibility("default")))
+#define RESPLIT_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define RESPLIT_API
+#define RESPLIT_MUST_CHECK
+#endif
+
+/* ---- Version ------------------------------------------------------------------------------ */
+
+#define RESPLIT_VERSION_MAJOR 0
+#define RESPLIT_VERSION_MINOR 1
+#define RESPLIT_VERSION_PATCH 0
+
+/* "0.1.0": the version of the library that runs, which may differ from the header's. */
+RESPLIT_API const char *resplit_version(void);
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+#define RESPLIT_MAX_NDIM 16
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+typedef enum resplit_status {
+    RESPLIT_OK = 0,
+    RESPLIT_EINVAL,       /* an argument is wrong                                              */
+    RESPLIT_ENOMEM,       /* the system has no memory left                                     */
+    RESPLIT_EBUDGET,      /* no plan fits the budget; error.needed_bytes would do              */
+    RESPLIT_EFORMAT,      /* what is on disk is not what it should be                          */
+    RESPLIT_EUNSUPPORTED, /* valid, but not something this build can handle                    */
+    RESPLIT_EIO,          /* the system refused; error.sys_errno says why                      */
+    RESPLIT_EEXISTS,      /* the target is there already, or another run is at work on it      */
+    RESPLIT_ECANCELED,    /* the progress callback asked to stop                               */
+    RESPLIT_EINTERNAL     /* a bug in this library                                             */
+} resplit_status;
+
+typedef struct resplit_error {
+    resplit_status code;  /* what the function also returned                                  */
+    int sys_errno;        /* errno of the failing call, else 0                                */
+    int64_t needed_bytes; /* with RESPLIT_EBUDGET: the least memory that would do, else 0     */
+    char message[1000];   /* one sentence, lower case, no full stop                           */
+} resplit_error;
+
+/* A short name for a status, as "EBUDGET". Never NULL. */
+RESPLIT_API const char *resplit_status_name(resplit_status status);
+
+/* ---- Arrays -------------------------------------------------------------------------------- */
+
+/*
+ * How one axis is cut. Evenly: `length`, the last block may be shorter; -1 is the whole axis. Unevenly:
+ * `count` lengths that add up to the extent of the axis (then `length` is ignored).
+ */
+typedef struct resplit_chunks {
+    int64_t length;
+    int64_t count;
+    const int64_t *lengths;
+} resplit_chunks;
+
+/*
+ * What an array is, where the files do not say it themselves. Everything is optional; what a file says about
+ * itself must agree with what is given here.
+ *
+ *   format   "raw" or "npy"; NULL: by content and name
+ *   dtype    NumPy's words: "uint16", "float32", "<f4", ">i2", "|V12", "complex128"; raw needs it
+ *   order    'C' (last axis fastest) or 'F' (first axis fastest); 0: C, or what the file says
+ *   ndim     length of `shape` and of `chunks`; 0 when neither is given
+ *   shape    extents of the whole array; raw needs it
+ *   chunks   how the array is cut into files; a folder of raw files named by index needs it
+ *   pattern  names of the files in a folder: "brain_{2}_{1}_{0}.raw". {0} is the block index along axis 0,
+ *            {0.start} its first element along axis 0, {offset} the position of its first element in the
+ *            flattened (C order) array; {0:03} pads with zeros to three digits
+ *   skip     bytes before the data of each raw file
+ */
+typedef struct resplit_spec {
+    const char *format;
+    const char *dtype;
+    char order;
+    int ndim;
+    const int64_t *shape;
+    const resplit_chunks *chunks;
+    const char *pattern;
+    int64_t skip;
+} resplit_spec;
+
+/*
+ * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
+ *
+ *   format     "raw" or "npy"; NULL: by the suffix of the path, else as the source
+ *   chunks     how the target is cut; NULL: one block (a merge)
+ *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
+ *   roi_stop   stop is not; both are within the source's extents
+ *   pattern    names of the files in a folder, as in resplit_spec; NULL: "{0}_{1}_{2}" and the suffix
+ *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw" or ".bin"
+ *              is one file, and needs chunks that make one block; any other path is a folder
+ *   overwrite  true: an array that is already there is replaced, when the new one is complete
+ */
+typedef struct resplit_target {
+    const char *format;
+    int ndim;
+    const resplit_chunks *chunks;
+    const int64_t *roi_start;
+    const int64_t *roi_stop;
+    const char *pattern;
+    bool folder;
+    bool overwrite;
+} resplit_target;
+
+/* What is known about an array; see resplit_array_info. */
+typedef struct resplit_info {
+    const char *path;   /* NULL when only described                                           */
+    const char *format; /* "raw", "npy"                                                       */
+    const char *dtype;  /* as in a .npy header: "<u2"; a list of fields for records           */
+    int64_t itemsize;   /* bytes of one element                                               */
+    char order;         /* 'C' or 'F'                                                         */
+    bool folder;        /* a folder of blocks rather than one file                            */
+    const char *pattern; /* names in the folder; NULL for one file                            */
+    int ndim;
+    int64_t shape[RESPLIT_MAX_NDIM];
+    resplit_chunks chunks[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: count, lengths  */
+    int64_t n_blocks;
+    int64_t n_elements;
+    int64_t bytes; /* of the array data                                                       */
+} resplit_info;
+
+typedef struct resplit_array resplit_array;
+
+/*
+ * Opens the array at `path`: a raw or .npy file, or a folder of them. Reads headers, sizes and names, never data.
+ * Every block is checked: a missing, truncated, oversized, duplicate or overlapping one is RESPLIT_EFORMAT.
+ * `spec` may be NULL.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_open(const char *path, const resplit_spec *spec,
+                                                                 resplit_array **out, resplit_error *err);
+
+/* An array that exists only as a description, for plans without files. Shape and dtype are needed. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_describe(const resplit_spec *spec, resplit_array **out,
+                                                                     resplit_error *err);
+
+/*
+ * The array that resplit_run will make at `path` from `source`. Touches nothing. `path` may be NULL when the
+ * target is only planned for. Keeps no pointer to `source`.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_create(const char *path, const resplit_array *source,
+                                                                   const resplit_target *target,
+                                                                   resplit_array **out, resplit_error *err);
+
+/* Borrowed; lives as long as the array. */
+RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
+
+RESPLIT_API void resplit_array_close(resplit_array *array);
+
+/* ---- Plans --------------------------------------------------------------------------------- */
+
+/*
+ * What a plan costs. A seek is one contiguous run of bytes that is read or written in one block: a block accessed
+ * whole costs one, a box inside a block as many as it has runs, each return to a block costs again.
+ */
+typedef struct resplit_cost {
+    int64_t read_seeks;
+    int64_t write_seeks;
+    int64_t bytes_read;
+    int64_t bytes_written;
+    int64_t held_bytes; /* array data held at most: incomplete targets and the buffer just read */
+    int64_t peak_bytes; /* everything allocated at most: data, staging, tables                  */
+    int64_t temp_bytes; /* written to temporary files                                          */
+} resplit_cost;
+
+/* strategy: NULL or "auto", or one of resplit_strategy_name. memory: the budget in bytes. */
+typedef struct resplit_plan_options {
+    const char *strategy;
+    int64_t memory;
+} resplit_plan_options;
+
+/* What is in a plan; see resplit_plan_info. */
+typedef struct resplit_plan_summary {
+    const char *strategy;
+    int64_t memory; /* the budget it was made for                                              */
+    int ndim;
+    int64_t shape[RESPLIT_MAX_NDIM];           /* of the box that is moved                     */
+    resplit_chunks buffer[RESPLIT_MAX_NDIM];   /* even: length, count 0; uneven: lengths */
+    int64_t n_buffers;
+    int loop_order[RESPLIT_MAX_NDIM]; /* axes, outermost loop first                            */
+    bool kept[RESPLIT_MAX_NDIM];      /* target blocks are held until complete along this axis */
+    resplit_cost predicted;
+    resplit_cost floor; /* no plan can do with less: one seek per block, every byte once       */
+    uint64_t problem_hash;
+} resplit_plan_summary;
+
+typedef struct resplit_plan resplit_plan;
+
+/*
+ * Finds a plan that moves `source` into `target`. Pure: no I/O, and the same problem gives the same plan.
+ * RESPLIT_EBUDGET when nothing fits `memory`: err->needed_bytes would, and one byte less would not.
+ * RESPLIT_EUNSUPPORTED when the strategy asked for does not apply to this problem.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_make(const resplit_array *source,
+                                                                const resplit_array *target,
+                                                                const resplit_plan_options *options,
+                                                                resplit_plan **out, resplit_error *err);
+
+/* Borrowed; lives as long as the plan. */
+RESPLIT_API const resplit_plan_summary *resplit_plan_info(const resplit_plan *plan);
+
+RESPLIT_API void resplit_plan_free(resplit_plan *plan);
+
+/* The strategies by number, from 0; NULL past the last. */
+RESPLIT_API const char *resplit_strategy_name(int i);
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+/*
+ * progress, when given, is called from time to time with the bytes written so far, the bytes to write and the
+ * memory in use; a return other than 0 cancels the run.
+ */
+typedef struct resplit_run_options {
+    int (*progress)(int64_t done_bytes, int64_t total_bytes, int64_t memory_in_use, void *payload);
+    void *payload;
+} resplit_run_options;
+
+/*
+ * Runs a plan that was made for these two arrays. The target appears at its path only when it is complete; on failure
+ * nothing is left there, and an array that was to be overwritten is untouched. `actual` (may be NULL) receives what
+ * was counted, whether or not the run succeeded. `options` may be NULL.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source,
+                                                          const resplit_array *target,
+                                                          const resplit_run_options *options, resplit_cost *actual,
+                                                          resplit_error *err);
+
+/* ---- Comparing ----------------------------------------------------------------------------- */
+
+typedef struct resplit_difference {
+    bool equal;
+    int64_t n_different;              /* elements                                              */
+    int64_t index[RESPLIT_MAX_NDIM];  /* one that differs, when not equal                      */
+} resplit_difference;
+
+/*
+ * Do two arrays hold the same values, whatever their blocks, formats, orders and byte orders? Values are equal when
+ * their bits are: NaN equals the same NaN, 0.0 differs from -0.0. Arrays of unequal shape or type are RESPLIT_EINVAL.
+ * Uses at most `memory` bytes. `options` may be NULL.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_verify(const resplit_array *a, const resplit_array *b,
+                                                             int64_t memory, const resplit_run_options *options,
+                                                             resplit_difference *out, resplit_error *err);
+
+/* ---- This machine -------------------------------------------------------------------------- */
+
+/*
+ * Memory that this process may still use, in bytes: what the system calls available, no more than its control group
+ * and resource limits leave. A sensible budget is half of it.
+ */
+RESPLIT_API int64_t resplit_memory_available(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RESPLIT_H */
