@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * copy.c - strided N-D copy in reduced form.
+ *
+ * A copy is first brought to its simplest equivalent: axes of length 1 dropped, axes sorted so that the target is walked
+ * forwards, neighbours fused where both sides are contiguous, a contiguous innermost axis swallowed by the element. What
+ * remains is a few outer loops around one of two kernels: a line, or a tiled plane where one side is transposed (walking
+ * a plane in tiles keeps the lines of both sides in cache).
+ */
+#include "geometry/copy.h"
+
+#include <string.h>
+
+typedef struct copy_axis {
+    int64_t extent, dst, src; /* strides in bytes */
+} copy_axis;
+
+typedef struct copy_form {
+    int n;
+    int64_t size; /* bytes that move together */
+    copy_axis axis[RS_MAX_NDIM + 2];
+} copy_form;
+
+typedef void line_kernel(char *dst, const char *src, const copy_axis *line, int64_t size);
+
+/* memcpy of a constant size is one move instruction, and needs no alignment. */
+#define LINE_KERNEL(name, SIZE)                                                                                        \
+    static void name(char *dst, const char *src, const copy_axis *line, int64_t size)                                  \
+    {                                                                                                                  \
+        (void)size;                                                                                                    \
+        for (int64_t i = 0; i < line->extent; i++) {                                                                   \
+            memcpy(dst, src, (size_t)(SIZE));                                                                          \
+            dst += line->dst;                                                                                          \
+            src += line->src;                                                                                          \
+        }                                                                                                              \
+    }
+
+LINE_KERNEL(line_1, 1)
+LINE_KERNEL(line_2, 2)
+LINE_KERNEL(line_4, 4)
+LINE_KERNEL(line_8, 8)
+LINE_KERNEL(line_16, 16)
+LINE_KERNEL(line_any, size)
+
+static line_kernel *kernel_for(int64_t size)
+{
+    switch (size) {
+    case 1: return line_1;
+    case 2: return line_2;
+    case 4: return line_4;
+    case 8: return line_8;
+    case 16: return line_16;
+    default: return line_any;
+    }
+}
+
+static void add_axis(copy_form *form, copy_axis axis)
+{
+    int i = form->n++;
+    for (; i > 0 && form->axis[i - 1].dst < axis.dst; i--) {
+        form->axis[i] = form->axis[i - 1];
+    }
+    form->axis[i] = axis;
+}
+
+static void fuse(copy_form *form)
+{
+    int n = 0;
+    for (int i = 0; i < form->n; i++) {
+        copy_axis inner = form->axis[i];
+        copy_axis *outer = n > 0 ? &form->axis[n - 1] : NULL;
+        if (outer != NULL && outer->dst == inner.dst * inner.extent && outer->src == inner.src * inner.extent) {
+            inner.extent *= outer->extent;
+            *outer = inner;
+        } else {
+            form->axis[n++] = inner;
+        }
+    }
+    form->n = n;
+    if (n > 0 && form->axis[n - 1].dst == form->size && form->axis[n - 1].src == form->size) {
+        form->size *= form->axis[n - 1].extent;
+        form->n--;
+    }
+}
+
+/* Moves the axis along which the source is fastest next to the innermost one. True when those two form a transposed plane. */
+static bool find_plane(copy_form *form)
+{
+    int fast = form->n - 1;
+    for (int i = 0; i < form->n; i++) {
+        if (form->axis[i].src < form->axis[fast].src) {
+            fast = i;
+        }
+    }
+    if (fast == form->n - 1) {
+        return false;
+    }
+    copy_axis axis = form->axis[fast];
+    memmove(&form->axis[fast], &form->axis[fast + 1], (size_t)(form->n - 2 - fast) * sizeof axis);
+    form->axis[form->n - 2] = axis;
+    return true;
+}
+
+static void copy_plane(char *dst, const char *src, const copy_axis *plane, int64_t size, line_kernel *kernel)
+{
+    const int64_t tile = rs_max(8, 256 / size);
+    for (int64_t i = 0; i < plane[0].extent; i += tile) {
+        for (int64_t j = 0; j < plane[1].extent; j += tile) {
+            copy_axis line = plane[1];
+            line.extent = rs_min(tile, plane[1].extent - j);
+            int64_t rows = rs_min(tile, plane[0].extent - i);
+            for (int64_t r = i; r < i + rows; r++) {
+                kernel(dst + r * plane[0].dst + j * plane[1].dst, src + r * plane[0].src + j * plane[1].src, &line,
+                       size);
+            }
+        }
+    }
+}
+
+void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
+             const int64_t *src_strides)
+{
+    copy_form form = {.size = itemsize};
+    for (int d = 0; d < ndim; d++) {
+        if (extent[d] == 0) {
+            return;
+        }
+        if (extent[d] > 1) {
+            add_axis(&form, (copy_axis){extent[d], dst_strides[d], src_strides[d]});
+        }
+    }
+    fuse(&form);
+    line_kernel *kernel = kernel_for(form.size);
+    bool plane = find_plane(&form);
+    int inner = plane ? 2 : 1;
+    while (form.n < inner) { /* so that there is always a line */
+        form.axis[form.n++] = (copy_axis){1, 0, 0};
+    }
+    int outer = form.n - inner;
+    int64_t at[RS_MAX_NDIM] = {0};
+    for (;;) {
+        if (plane) {
+            copy_plane(dst, src, &form.axis[outer], form.size, kernel);
+        } else {
+            kernel(dst, src, &form.axis[outer], form.size);
+        }
+        int d = outer - 1;
+        for (; d >= 0; d--) {
+            dst += form.axis[d].dst;
+            src += form.axis[d].src;
+            if (++at[d] < form.axis[d].extent) {
+                break;
+            }
+            dst -= form.axis[d].dst * at[d];
+            src -= form.axis[d].src * at[d];
+            at[d] = 0;
+        }
+        if (d < 0) {
+            return;
+        }
+    }
+}
+
+rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsize, void *memory)
+{
+    rs_view view = {.base = memory, .box = *box};
+    rs_box_strides(ndim, order, box, view.strides);
+    for (int d = 0; d < ndim; d++) {
+        view.strides[d] *= itemsize;
+    }
+    return view;
+}
+
+void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src)
+{
+    int64_t extent[RS_MAX_NDIM] = {0};
+    for (int d = 0; d < ndim; d++) {
+        extent[d] = box->hi[d] - box->lo[d];
+    }
+    rs_copy(ndim, extent, itemsize, dst->base + rs_box_offset(ndim, &dst->box, dst->strides, box->lo), dst->strides,
+            src->base + rs_box_offset(ndim, &src->box, src->strides, box->lo), src->strides);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* grid.c - boxes and grids of blocks. */
+#include "geometry/grid.h"
+
+void rs_order_set(int ndim, char order, int *out)
+{
+    for (int d = 0; d < ndim; d++) {
+        out[d] = order == 'F' ? ndim - 1 - d : d;
+    }
+}
+
+int64_t rs_box_volume(int ndim, const rs_box *box)
+{
+    int64_t volume = 1;
+    for (int d = 0; d < ndim; d++) {
+        volume *= box->hi[d] - box->lo[d];
+    }
+    return volume;
+}
+
+bool rs_box_intersect(int ndim, const rs_box *a, const rs_box *b, rs_box *out)
+{
+    bool meet = true;
+    for (int d = 0; d < ndim; d++) {
+        out->lo[d] = rs_max(a->lo[d], b->lo[d]);
+        out->hi[d] = rs_min(a->hi[d], b->hi[d]);
+        meet = meet && out->lo[d] < out->hi[d];
+    }
+    return meet;
+}
+
+bool rs_layout_count(const rs_layout *layout, int64_t *n_blocks, int64_t *n_elements)
+{
+    int64_t bytes = layout->itemsize;
+    *n_blocks = *n_elements = 1;
+    bool empty = false;
+    for (int d = 0; d < layout->ndim; d++) {
+        empty = empty || layout->axis[d].extent == 0;
+    }
+    for (int d = 0; d < layout->ndim; d++) {
+        int64_t extent = empty ? rs_min(1, layout->axis[d].extent) : layout->axis[d].extent;
+        if (!rs_mul(*n_blocks, layout->axis[d].n, n_blocks) || !rs_mul(*n_elements, extent, n_elements)
+            || !rs_mul(bytes, extent, &bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index)
+{
+    int64_t number = 0;
+    for (int d = 0; d < layout->ndim; d++) {
+        number = number * layout->axis[d].n + index[d];
+    }
+    return number;
+}
+
+rs_box rs_layout_stored(const rs_layout *layout, const int64_t *index)
+{
+    rs_box box = {{0}, {0}};
+    for (int d = 0; d < layout->ndim; d++) {
+        rs_span span = rs_axis_stored(&layout->axis[d], index[d]);
+        box.lo[d] = span.lo;
+        box.hi[d] = span.hi;
+    }
+    return box;
+}
+
+rs_box rs_layout_box(const rs_layout *layout, const int64_t *index)
+{
+    rs_box box = {{0}, {0}};
+    for (int d = 0; d < layout->ndim; d++) {
+        rs_span span = rs_axis_span(&layout->axis[d], index[d]);
+        box.lo[d] = span.lo;
+        box.hi[d] = span.hi;
+    }
+    return box;
+}
+
+bool rs_index_next(int ndim, const int64_t *lo, const int64_t *hi, int64_t *index)
+{
+    for (int d = ndim - 1; d >= 0; d--) {
+        if (++index[d] < hi[d]) {
+            return true;
+        }
+        index[d] = lo[d];
+    }
+    return false;
+}
+
+void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, int64_t *hi)
+{
+    for (int d = 0; d < layout->ndim; d++) {
+        const rs_axis *axis = &layout->axis[d];
+        lo[d] = rs_axis_find(axis, box->lo[d]);
+        hi[d] = box->hi[d] > box->lo[d] ? rs_axis_find(axis, box->hi[d] - 1) + 1 : lo[d] + 1;
+    }
+}
+
+int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_box *box, int64_t *run_items)
+{
+    int64_t runs = 1, items = 1;
+    bool cut = false; /* an axis at least as fast as this one is cut, so every index of this one starts a new run */
+    for (int i = ndim - 1; i >= 0; i--) {
+        int d = order[i];
+        int64_t extent = box->hi[d] - box->lo[d];
+        if (cut) {
+            runs *= extent;
+        } else {
+            items *= extent;
+            cut = box->lo[d] != block->lo[d] || box->hi[d] != block->hi[d];
+        }
+    }
+    *run_items = items;
+    return items == 0 ? 0 : runs;
+}
+
+void rs_box_strides(int ndim, const int *order, const rs_box *box, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[order[i]] = stride;
+        stride *= box->hi[order[i]] - box->lo[order[i]];
+    }
+}
+
+int64_t rs_box_offset(int ndim, const rs_box *box, const int64_t *strides, const int64_t *at)
+{
+    int64_t offset = 0;
+    for (int d = 0; d < ndim; d++) {
+        offset += (at[d] - box->lo[d]) * strides[d];
+    }
+    return offset;
+}

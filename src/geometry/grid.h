@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * grid.h - boxes, grids of blocks, and layouts: a grid together with the order of the elements inside a block.
+ *
+ * Everything here is a plain value of at most RS_MAX_NDIM axes; nothing allocates.
+ */
+#ifndef RS_GRID_H
+#define RS_GRID_H
+
+#include "geometry/axis.h"
+
+typedef struct rs_box {
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* [lo, hi) along each axis */
+} rs_box;
+
+typedef struct rs_layout {
+    int ndim;
+    int64_t itemsize;
+    rs_axis axis[RS_MAX_NDIM];
+    int order[RS_MAX_NDIM]; /* axes from the slowest to the fastest in a block: 0,1,2 is C order */
+} rs_layout;
+
+/* order = 'C' or 'F' */
+void rs_order_set(int ndim, char order, int *out);
+
+int64_t rs_box_volume(int ndim, const rs_box *box);
+bool rs_box_intersect(int ndim, const rs_box *a, const rs_box *b, rs_box *out); /* false: empty */
+
+/* Number of blocks and of elements; false when they do not fit an int64_t (elements: times itemsize). */
+bool rs_layout_count(const rs_layout *layout, int64_t *n_blocks, int64_t *n_elements);
+
+/* Position of a block in C order of the grid. */
+int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index);
+
+/* The box of block `index`: as stored, and the part inside the window. */
+rs_box rs_layout_stored(const rs_layout *layout, const int64_t *index);
+rs_box rs_layout_box(const rs_layout *layout, const int64_t *index);
+
+/*
+ * Counts through all indices [lo, hi) in C order: start with index = lo, then
+ * while (rs_index_next(ndim, lo, hi, index)). Every range must hold at least one index.
+ */
+bool rs_index_next(int ndim, const int64_t *lo, const int64_t *hi, int64_t *index);
+
+/* The indices of blocks that meet a box: [lo, hi) along each axis. */
+void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, int64_t *hi);
+
+/*
+ * Contiguous runs of `box` inside the stored block `block`, elements in `order`:
+ * a box that is the whole block is one run; a box whose last cut axis (towards the fastest) is t has one run per
+ * index of the axes before t. *run_items receives the length of each.
+ */
+int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_box *box, int64_t *run_items);
+
+/* Element strides of a box stored by itself in `order`. */
+void rs_box_strides(int ndim, const int *order, const rs_box *box, int64_t *strides);
+
+/* Element offset of position `at` in a box with those strides. */
+int64_t rs_box_offset(int ndim, const rs_box *box, const int64_t *strides, const int64_t *at);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* slices.c - a box in contiguous slices. */
+#include "geometry/slices.h"
+
+#include <string.h>
+
+void rs_slices_init(rs_slices *slices, int ndim, const int *order, const rs_box *box, int64_t most)
+{
+    slices->ndim = ndim;
+    memcpy(slices->order, order, (size_t)ndim * sizeof *order);
+    slices->box = *box;
+    memcpy(slices->at, box->lo, sizeof slices->at);
+    slices->done = rs_box_volume(ndim, box) == 0;
+    int64_t inner = 1; /* elements of the axes faster than level */
+    slices->level = ndim - 1;
+    while (slices->level > 0) {
+        int d = order[slices->level];
+        int64_t extent = box->hi[d] - box->lo[d];
+        if (extent > most / inner) {
+            break;
+        }
+        inner *= extent;
+        slices->level--;
+    }
+    slices->length = rs_max(1, most / inner);
+}
+
+bool rs_slices_next(rs_slices *slices, rs_box *out)
+{
+    if (slices->done) {
+        return false;
+    }
+    *out = slices->box;
+    slices->done = true;
+    for (int i = slices->level; i >= 0; i--) {
+        int d = slices->order[i];
+        int64_t length = i == slices->level ? slices->length : 1;
+        out->lo[d] = slices->at[d];
+        out->hi[d] = slices->at[d] + rs_min(length, slices->box.hi[d] - slices->at[d]);
+        if (!slices->done) {
+            continue; /* a faster axis moved on already */
+        }
+        slices->at[d] = out->hi[d];
+        if (slices->at[d] < slices->box.hi[d]) {
+            slices->done = false;
+        } else {
+            slices->at[d] = slices->box.lo[d];
+        }
+    }
+    return true;
+}
