@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * plan.h - a plan is a value: where the buffers are cut, in which order they are visited, along which axes target blocks
+ * wait in memory until they are complete, and what that will cost. It lists no steps; steps.h unrolls it.
+ *
+ *     problem --- strategy ---> plan --- steps ---> read, write, read, read, write ...
+ *                                |
+ *                                +-- cost.c: predicted, in closed form, without a walk
+ *                                +-- check.c: proved, by a walk that shares no arithmetic with cost.c
+ */
+#ifndef RS_PLAN_H
+#define RS_PLAN_H
+
+#include "plan/problem.h"
+
+typedef struct rs_plan {
+    const char *strategy; /* a name of the table, or of whoever made the plan by hand */
+    int ndim;
+    int64_t memory; /* the budget */
+    rs_axis buffer[RS_MAX_NDIM];
+    int loop[RS_MAX_NDIM]; /* axes, outermost first */
+    uint32_t kept;         /* bit d: target blocks are held until complete along axis d */
+    bool whole_units;      /* a unit has all its memory from its first piece on; else pieces are stored apart */
+    int64_t n_pieces;      /* pieces held at once, at most */
+    int n_staging;         /* staging areas: 1 to copy, 2 to compare */
+    int64_t staging_bytes; /* of each */
+    resplit_cost predicted;
+    int64_t *cuts[RS_MAX_NDIM]; /* owned room for uneven buffers along an axis whose blocks are uneven, else NULL */
+} rs_plan;
+
+/* What is asked of a planner. */
+typedef struct rs_request {
+    const char *strategy; /* NULL or "auto": the cheapest that fits */
+    int64_t memory;
+    int n_staging; /* 0 counts as 1 */
+} rs_request;
+
+typedef struct rs_strategy {
+    const char *name;
+    bool (*applies)(const rs_problem *problem);
+    /* Fills a plan that was just initialised. RESPLIT_EBUDGET, with err->needed_bytes, when nothing fits. */
+    resplit_status (*propose)(const rs_problem *problem, rs_plan *plan, resplit_error *err);
+} rs_strategy;
+
+extern const rs_strategy rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
+
+/* ---- planner.c ---- */
+
+const rs_strategy *rs_strategy_at(int i); /* NULL past the last */
+
+/* The plan that the request asks for, or the cheapest that fits: fewest seeks, then least memory, then table order. */
+resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err);
+
+/* One buffer of the whole array, loops in the source's order, nothing kept; with room for uneven cuts. */
+resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, const rs_request *request, rs_plan *out,
+                            resplit_error *err);
+void rs_plan_release(rs_plan *plan);
+
+resplit_cost rs_plan_floor(const rs_problem *problem);
+
+/* ---- cuts.c: the buffer axes that strategies choose from ---- */
+
+/* Buffers of n source (or target) blocks along d. */
+void rs_plan_cut_groups(rs_plan *plan, int d, const rs_axis *blocks, int64_t n);
+/* Buffers of the fewest source blocks that are together at least `length` long. */
+void rs_plan_cut_cover(rs_plan *plan, int d, const rs_axis *blocks, int64_t length);
+/* Buffers of `length` elements. */
+void rs_plan_cut_even(rs_plan *plan, int d, int64_t length);
+
+/* ---- cost.c ---- */
+
+/* Fills plan->predicted, chooses how units are stored and how large the staging area is. True when it fits the budget. */
+bool rs_plan_predict(const rs_problem *problem, rs_plan *plan);
+
+/* The same without the seeks, for searching. predicted.held_bytes and peak_bytes are set. */
+bool rs_plan_fits(const rs_problem *problem, rs_plan *plan);
+
+/* Largest leftover along an axis: elements of a block that is not complete at a buffer's end. */
+int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
+
+/* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds. */
+resplit_status rs_plan_refuse(const rs_plan *plan, resplit_error *err);
+
+/* ---- check.c ---- */
+
+/*
+ * Proves by walking the steps that every element is read once and written once, that what is written was read, that
+ * blocks are opened before and closed after their units, and that held memory and seeks are what was predicted.
+ * Needs two bits per element.
+ */
+resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
+
+/* ---- Memory that an engine needs beside the data: part of the contract between prediction and engine ---- */
+
+enum {
+    RS_FIXED_BYTES = 24 * 1024,   /* open files, paths, headers, the run itself */
+    RS_PIECE_BYTES = 768,         /* records of a piece and of its unit, and their slots in the table */
+    RS_LEAST_STAGING = 4096,      /* or one element, if that is larger */
+    RS_MOST_STAGING = 2 << 20,    /* stays in cache; larger transfers gain nothing */
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* problem.c - two layouts become one problem. */
+#include "plan/problem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t room_needed(const rs_layout *layout)
+{
+    int64_t n = 0;
+    for (int d = 0; d < layout->ndim; d++) {
+        n += layout->axis[d].step == 0 ? layout->axis[d].n + 1 : 0;
+    }
+    return n;
+}
+
+/* Looks at `layout` through the box [start, start + shape); shifted cuts go to *room, which moves on. */
+static void set_window(const rs_layout *layout, const int64_t *start, const int64_t *shape, rs_layout *out,
+                       int64_t *skipped, int64_t **room)
+{
+    *out = *layout;
+    for (int d = 0; d < layout->ndim; d++) {
+        out->axis[d] = rs_axis_window(&layout->axis[d], start[d], start[d] + shape[d], *room, &skipped[d]);
+        *room += layout->axis[d].step == 0 ? layout->axis[d].n + 1 : 0;
+    }
+}
+
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
+                               rs_problem *out, resplit_error *err)
+{
+    static const int64_t zero[RS_MAX_NDIM];
+    int64_t skipped[RS_MAX_NDIM];
+    *out = (rs_problem){.ndim = target->ndim, .itemsize = target->itemsize};
+    if (source->ndim != target->ndim || source->itemsize != target->itemsize) {
+        return rs_fail(err, RESPLIT_EINVAL, "source has %d axes of %lld bytes an element, target %d of %lld",
+                       source->ndim, (long long)source->itemsize, target->ndim, (long long)target->itemsize);
+    }
+    for (int d = 0; d < target->ndim; d++) {
+        out->shape[d] = target->axis[d].extent;
+        if (origin[d] < 0 || out->shape[d] > source->axis[d].extent - origin[d]) {
+            return rs_fail(err, RESPLIT_EINVAL, "axis %d: %lld elements from %lld on are outside the source's %lld", d,
+                           (long long)out->shape[d], (long long)origin[d], (long long)source->axis[d].extent);
+        }
+    }
+    int64_t room = room_needed(source) + room_needed(target);
+    out->cuts = calloc((size_t)room + 1, sizeof *out->cuts);
+    if (out->cuts == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate %lld cut positions", (long long)room);
+    }
+    int64_t *next = out->cuts;
+    set_window(source, origin, out->shape, &out->source, out->source_index, &next);
+    set_window(target, zero, out->shape, &out->target, skipped, &next);
+    int64_t n_elements;
+    if (!rs_layout_count(&out->source, &out->n_source, &n_elements)
+        || !rs_layout_count(&out->target, &out->n_target, &out->n_elements)) {
+        rs_problem_release(out);
+        return rs_fail(err, RESPLIT_EINVAL, "the array is too large: bytes and blocks must fit 63 bits");
+    }
+    return RESPLIT_OK;
+}
+
+void rs_problem_release(rs_problem *problem)
+{
+    free(problem->cuts);
+    *problem = (rs_problem){0};
+}
+
+/* FNV-1a, by whole numbers. */
+static uint64_t mix(uint64_t hash, int64_t value)
+{
+    for (int i = 0; i < 8; i++) {
+        hash = (hash ^ (((uint64_t)value >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)
+{
+    for (int d = 0; d < layout->ndim; d++) {
+        const rs_axis *axis = &layout->axis[d];
+        hash = mix(mix(mix(mix(hash, axis->n), axis->first), axis->last), axis->step);
+        for (int64_t i = 0; axis->step == 0 && i <= axis->n; i++) {
+            hash = mix(hash, axis->cuts[i]);
+        }
+        hash = mix(hash, layout->order[d]);
+    }
+    return hash;
+}
+
+uint64_t rs_problem_hash(const rs_problem *problem)
+{
+    uint64_t hash = mix(mix(0xcbf29ce484222325ULL, problem->ndim), problem->itemsize);
+    for (int d = 0; d < problem->ndim; d++) {
+        hash = mix(hash, problem->shape[d]);
+    }
+    return mix_layout(mix_layout(hash, &problem->source), &problem->target);
+}

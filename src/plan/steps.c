@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* steps.c - a plan unrolled. Keeps no list: position and block ranges follow from the buffer's index. */
+#include "plan/steps.h"
+
+#include <string.h>
+
+static bool is_kept(const rs_plan *plan, int d)
+{
+    return (plan->kept >> d & 1) != 0;
+}
+
+static void set_buffer(rs_steps *steps)
+{
+    for (int d = 0; d < steps->plan->ndim; d++) {
+        rs_span span = rs_axis_span(&steps->plan->buffer[d], steps->at[d]);
+        steps->buffer.lo[d] = span.lo;
+        steps->buffer.hi[d] = span.hi;
+    }
+}
+
+static bool next_buffer(rs_steps *steps)
+{
+    for (int i = steps->plan->ndim - 1; i >= 0; i--) {
+        int d = steps->plan->loop[i];
+        if (++steps->at[d] < steps->plan->buffer[d].n) {
+            set_buffer(steps);
+            return true;
+        }
+        steps->at[d] = 0;
+    }
+    return false;
+}
+
+static void start_reading(rs_steps *steps)
+{
+    steps->phase = RS_STEPS_READING;
+    rs_layout_range(&steps->problem->source, &steps->buffer, steps->lo, steps->hi);
+    memcpy(steps->index, steps->lo, sizeof steps->index);
+}
+
+/* Target blocks that are complete along every kept axis once this buffer has been read. False: there are none. */
+static bool start_writing(rs_steps *steps)
+{
+    steps->phase = RS_STEPS_WRITING;
+    rs_layout_range(&steps->problem->target, &steps->buffer, steps->lo, steps->hi);
+    for (int d = 0; d < steps->plan->ndim; d++) {
+        const rs_axis *target = &steps->problem->target.axis[d];
+        if (is_kept(steps->plan, d) && steps->buffer.hi[d] < target->extent) {
+            steps->hi[d] = rs_axis_find(target, steps->buffer.hi[d]);
+        }
+        if (steps->lo[d] >= steps->hi[d]) {
+            return false;
+        }
+    }
+    memcpy(steps->index, steps->lo, sizeof steps->index);
+    return true;
+}
+
+void rs_steps_init(rs_steps *steps, const rs_problem *problem, const rs_plan *plan)
+{
+    memset(steps, 0, sizeof *steps);
+    steps->problem = problem;
+    steps->plan = plan;
+    set_buffer(steps);
+}
+
+rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index)
+{
+    rs_box unit = rs_layout_box(&steps->problem->target, index);
+    for (int d = 0; d < steps->plan->ndim; d++) {
+        if (!is_kept(steps->plan, d)) {
+            unit.lo[d] = rs_max(unit.lo[d], steps->buffer.lo[d]);
+            unit.hi[d] = rs_min(unit.hi[d], steps->buffer.hi[d]);
+        }
+    }
+    return unit;
+}
+
+static void make_read(const rs_steps *steps, rs_step *out)
+{
+    rs_box seen = rs_layout_box(&steps->problem->source, steps->index);
+    out->kind = RS_STEP_READ;
+    out->stored = rs_layout_stored(&steps->problem->source, steps->index);
+    (void)rs_box_intersect(steps->plan->ndim, &seen, &steps->buffer, &out->box);
+    out->opens = out->closes = false;
+}
+
+static void make_write(const rs_steps *steps, rs_step *out)
+{
+    out->kind = RS_STEP_WRITE;
+    out->stored = rs_layout_stored(&steps->problem->target, steps->index);
+    out->box = rs_steps_unit(steps, steps->index);
+    /* Units of a block become complete in loop order, so the one with its first corner is the first of them, and the
+       one with its last corner the last. */
+    rs_box seen = rs_layout_box(&steps->problem->target, steps->index);
+    out->opens = out->closes = true;
+    for (int d = 0; d < steps->plan->ndim; d++) {
+        out->opens = out->opens && out->box.lo[d] == seen.lo[d];
+        out->closes = out->closes && out->box.hi[d] == seen.hi[d];
+    }
+}
+
+static bool next_block(rs_steps *steps)
+{
+    return rs_index_next(steps->plan->ndim, steps->lo, steps->hi, steps->index);
+}
+
+bool rs_steps_next(rs_steps *steps, rs_step *out)
+{
+    if (steps->phase == RS_STEPS_DONE) {
+        return false;
+    }
+    bool more = steps->phase != RS_STEPS_START
+                && (next_block(steps) || (steps->phase == RS_STEPS_READING && start_writing(steps)));
+    if (!more) {
+        if (steps->phase != RS_STEPS_START && !next_buffer(steps)) {
+            steps->phase = RS_STEPS_DONE;
+            return false;
+        }
+        start_reading(steps);
+    }
+    memcpy(out->block, steps->index, sizeof out->block);
+    if (steps->phase == RS_STEPS_READING) {
+        make_read(steps, out);
+    } else {
+        make_write(steps, out);
+    }
+    return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * steps.h - a plan unrolled, one step at a time. The printer, the checker and the engine all walk this one iterator, so
+ * what is shown is what is run.
+ *
+ *     for each buffer, in loop order:
+ *         READ   the part of each source block that lies in the buffer
+ *         WRITE  each unit that is now complete: a target block, cut at buffer borders along the axes not kept
+ */
+#ifndef RS_STEPS_H
+#define RS_STEPS_H
+
+#include "plan/plan.h"
+
+typedef enum rs_step_kind { RS_STEP_READ, RS_STEP_WRITE } rs_step_kind;
+
+typedef struct rs_step {
+    rs_step_kind kind;
+    int64_t block[RS_MAX_NDIM]; /* index of the source (READ) or target (WRITE) block, as the problem counts */
+    rs_box stored;              /* that block */
+    rs_box box;                 /* what is read or written of it */
+    bool opens, closes;         /* WRITE: the first, the last unit of its block */
+} rs_step;
+
+typedef struct rs_steps {
+    const rs_problem *problem;
+    const rs_plan *plan;
+    int64_t at[RS_MAX_NDIM]; /* buffer index by axis */
+    rs_box buffer;
+    enum { RS_STEPS_START, RS_STEPS_READING, RS_STEPS_WRITING, RS_STEPS_DONE } phase;
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* blocks of the current phase */
+    int64_t index[RS_MAX_NDIM];
+} rs_steps;
+
+void rs_steps_init(rs_steps *steps, const rs_problem *problem, const rs_plan *plan);
+bool rs_steps_next(rs_steps *steps, rs_step *out);
+
+/* The unit that the part of target block `index` inside the current buffer belongs to. */
+rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index);
+
+#endif
