@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* api.c - the public functions: arguments checked, rooms called. */
+#include "engine/run.h"
+#include "engine/system.h"
+#include "format/format.h"
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TEXT_OF(x) #x
+#define VERSION(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+struct resplit_plan {
+    rs_problem problem;
+    rs_plan plan;
+    int64_t *lengths[RS_MAX_NDIM]; /* owned; of uneven buffers, for the summary */
+    resplit_plan_summary summary;
+};
+
+const char *resplit_version(void)
+{
+    return VERSION(RESPLIT_VERSION_MAJOR, RESPLIT_VERSION_MINOR, RESPLIT_VERSION_PATCH);
+}
+
+int64_t resplit_memory_available(void)
+{
+    return rs_system_memory();
+}
+
+/* ---- Arrays -------------------------------------------------------------------------------- */
+
+resplit_status resplit_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    *out = NULL;
+    if (path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "no path is given");
+    }
+    return rs_array_open(path, spec, out, err);
+}
+
+resplit_status resplit_array_describe(const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    *out = NULL;
+    if (spec == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "an array cannot be described by nothing: give shape and dtype");
+    }
+    return rs_array_describe(spec, out, err);
+}
+
+resplit_status resplit_array_create(const char *path, const resplit_array *source, const resplit_target *target,
+                                    resplit_array **out, resplit_error *err)
+{
+    static const resplit_target one_block;
+    *out = NULL;
+    if (source == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a target needs a source");
+    }
+    return rs_array_create(path, source, target != NULL ? target : &one_block, out, err);
+}
+
+const resplit_info *resplit_array_info(const resplit_array *array)
+{
+    return &array->info;
+}
+
+void resplit_array_close(resplit_array *array)
+{
+    rs_array_close(array);
+}
+
+/* ---- Plans --------------------------------------------------------------------------------- */
+
+const char *resplit_strategy_name(int i)
+{
+    const rs_strategy *strategy = rs_strategy_at(i);
+    return strategy != NULL ? strategy->name : NULL;
+}
+
+/* Lengths of the buffers along d, as the public view wants them. */
+static resplit_status set_buffer(resplit_plan *plan, int d, resplit_error *err)
+{
+    resplit_plan_summary *summary = &plan->summary;
+    const rs_axis *axis = &plan->plan.buffer[d];
+    summary->n_buffers *= axis->n;
+    if (rs_axis_is_regular(axis)) {
+        summary->buffer[d].length = rs_min(axis->step, rs_max(1, axis->extent));
+        return RESPLIT_OK;
+    }
+    int64_t *lengths = plan->lengths[d] = calloc((size_t)rs_max(1, axis->n), sizeof *lengths);
+    if (lengths == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate %lld buffer lengths", (long long)axis->n);
+    }
+    for (int64_t i = 0; i < axis->n; i++) {
+        rs_span span = rs_axis_span(axis, i);
+        lengths[i] = span.hi - span.lo;
+    }
+    summary->buffer[d] = (resplit_chunks){.count = axis->n, .lengths = lengths};
+    return RESPLIT_OK;
+}
+
+static resplit_status set_summary(resplit_plan *plan, resplit_error *err)
+{
+    resplit_plan_summary *summary = &plan->summary;
+    *summary = (resplit_plan_summary){.strategy = plan->plan.strategy,
+                                      .memory = plan->plan.memory,
+                                      .ndim = plan->plan.ndim,
+                                      .n_buffers = 1,
+                                      .predicted = plan->plan.predicted,
+                                      .floor = rs_plan_floor(&plan->problem),
+                                      .problem_hash = rs_problem_hash(&plan->problem)};
+    for (int d = 0; d < plan->plan.ndim; d++) {
+        summary->shape[d] = plan->problem.shape[d];
+        summary->loop_order[d] = plan->plan.loop[d];
+        summary->kept[d] = (plan->plan.kept >> d & 1) != 0;
+        RS_TRY(set_buffer(plan, d, err));
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status make_plan(const resplit_array *source, const resplit_array *target, const rs_request *request,
+                                resplit_plan **out, resplit_error *err)
+{
+    resplit_plan *plan = calloc(1, sizeof *plan);
+    *out = NULL;
+    if (plan == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
+    }
+    resplit_status rc = rs_problem_make(&source->layout, &target->layout, target->origin, &plan->problem, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = set_summary(plan, err);
+    }
+    if (rc != RESPLIT_OK) {
+        resplit_plan_free(plan);
+        return rc;
+    }
+    *out = plan;
+    return RESPLIT_OK;
+}
+
+resplit_status resplit_plan_make(const resplit_array *source, const resplit_array *target,
+                                 const resplit_plan_options *options, resplit_plan **out, resplit_error *err)
+{
+    *out = NULL;
+    if (source == NULL || target == NULL || options == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a plan needs a source, a target and a memory budget");
+    }
+    rs_request request = {.strategy = options->strategy, .memory = options->memory};
+    return make_plan(source, target, &request, out, err);
+}
+
+const resplit_plan_summary *resplit_plan_info(const resplit_plan *plan)
+{
+    return &plan->summary;
+}
+
+void resplit_plan_free(resplit_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    for (int d = 0; d < RS_MAX_NDIM; d++) {
+        free(plan->lengths[d]);
+    }
+    rs_plan_release(&plan->plan);
+    rs_problem_release(&plan->problem);
+    free(plan);
+}
+
+/* ---- Running and comparing ----------------------------------------------------------------- */
+
+/* A plan belongs to the two arrays it was made for. */
+static resplit_status check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                                    resplit_error *err)
+{
+    rs_problem problem;
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
+    for (int d = 0; d < problem.ndim; d++) {
+        same = same && problem.source_index[d] == plan->problem.source_index[d];
+    }
+    rs_problem_release(&problem);
+    return same ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "this plan was made for other arrays");
+}
+
+resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                           const resplit_run_options *options, resplit_cost *actual, resplit_error *err)
+{
+    if (actual != NULL) {
+        *actual = (resplit_cost){0};
+    }
+    if (plan == NULL || source == NULL || target == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a run needs a plan, a source and a target");
+    }
+    RS_TRY(check_belongs(plan, source, target, err));
+    return rs_run_copy(&plan->problem, &plan->plan, source, target, options, actual, err);
+}
+
+static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
+{
+    if (a == NULL || b == NULL || a->path == NULL || b->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "two arrays with files are needed to compare them");
+    }
+    if (!rs_dtype_same_values(&a->dtype, &b->dtype)
+        || (a->dtype.byteorder != b->dtype.byteorder && a->dtype.swap_size == 0)) {
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' has elements of type %.100s, '%s' of type %.100s", a->path,
+                       a->dtype.descr, b->path, b->dtype.descr);
+    }
+    if (a->layout.ndim != b->layout.ndim) {
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' has %d axes, '%s' has %d", a->path, a->layout.ndim, b->path,
+                       b->layout.ndim);
+    }
+    for (int d = 0; d < a->layout.ndim; d++) {
+        if (a->info.shape[d] != b->info.shape[d]) {
+            return rs_fail(err, RESPLIT_EINVAL, "'%s' has %lld elements along axis %d, '%s' has %lld", a->path,
+                           (long long)a->info.shape[d], d, b->path, (long long)b->info.shape[d]);
+        }
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, int64_t memory,
+                              const resplit_run_options *options, resplit_difference *out, resplit_error *err)
+{
+    static const int64_t origin[RS_MAX_NDIM];
+    *out = (resplit_difference){0};
+    RS_TRY(check_comparable(a, b, err));
+    rs_problem problem;
+    rs_plan plan = {0};
+    rs_request request = {.memory = memory, .n_staging = 2};
+    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, &problem, err));
+    resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_run_compare(&problem, &plan, a, b, options, out, err);
+    }
+    rs_plan_release(&plan);
+    rs_problem_release(&problem);
+    return rc;
+}

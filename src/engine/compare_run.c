@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compare_run.c - a run whose sink is a comparison: where a copy would write a unit, the other array's bytes are read
+ * and compared. So two arrays of any grids are compared in bounded memory by a plan like any other.
+ */
+#include "engine/run.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+typedef struct comparison {
+    int64_t swap_size; /* bytes to reverse in the first array's elements; 0: same byte order */
+    resplit_difference *found;
+} comparison;
+
+static void swap_bytes(char *memory, int64_t bytes, int64_t size)
+{
+    for (char *item = memory; item < memory + bytes; item += size) {
+        for (char *a = item, *b = item + size - 1; a < b; a++, b--) {
+            char byte = *a;
+            *a = *b;
+            *b = byte;
+        }
+    }
+}
+
+/* Position of the i-th element of a box, in the target's order. */
+static void locate(const rs_problem *problem, const rs_box *box, int64_t i, int64_t *index)
+{
+    for (int o = problem->ndim - 1; o >= 0; o--) {
+        int d = problem->target.order[o];
+        int64_t extent = box->hi[d] - box->lo[d];
+        index[d] = box->lo[d] + i % extent;
+        i /= extent;
+    }
+}
+
+static resplit_status compare_unit(rs_run *run, const rs_step *step, const rs_box *box, void *memory, resplit_error *err)
+{
+    const rs_problem *problem = run->problem;
+    const comparison *c = run->sink_state;
+    int64_t n = rs_box_volume(problem->ndim, box), size = problem->itemsize;
+    if (n == 0) {
+        return RESPLIT_OK;
+    }
+    rs_block_file file;
+    RS_TRY(rs_files_get(&run->targets, step->block, false, &file, err));
+    file.layout = &problem->target;
+    file.stored = &step->stored;
+    RS_TRY(rs_file_read_box(&file, box, run->staging[1], &run->cursor, err));
+    if (c->swap_size > 0) {
+        swap_bytes(memory, n * size, c->swap_size);
+    }
+    if (memcmp(memory, run->staging[1], (size_t)(n * size)) == 0) {
+        return RESPLIT_OK;
+    }
+    const char *a = memory, *b = run->staging[1];
+    for (int64_t i = 0; i < n; i++) {
+        if (memcmp(a + i * size, b + i * size, (size_t)size) != 0) {
+            if (c->found->equal) {
+                locate(problem, box, i, c->found->index);
+            }
+            c->found->equal = false;
+            c->found->n_different++;
+        }
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,
+                              const resplit_array *b, const resplit_run_options *options, resplit_difference *out,
+                              resplit_error *err)
+{
+    comparison c = {.swap_size = a->dtype.byteorder == b->dtype.byteorder ? 0 : a->dtype.swap_size, .found = out};
+    rs_run run = {.problem = problem,
+                  .plan = plan,
+                  .source = a,
+                  .target = b,
+                  .options = options,
+                  .sink = compare_unit,
+                  .sliced = true,
+                  .sink_state = &c};
+    *out = (resplit_difference){.equal = true};
+    rs_files_init(&run.targets, b, b->path, O_RDONLY);
+    resplit_status rc = rs_run_steps(&run, err);
+    rs_files_release(&run.targets);
+    return rc;
+}

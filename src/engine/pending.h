@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pending.h - target data that has been read and not yet written.
+ *
+ *     table: key of a unit --> unit --> piece --> piece
+ *                                       memory    memory       each a box of the unit, in the target's order
+ *
+ * A unit is kept whole (one piece, all its memory from the beginning) or in the pieces that buffers brought, as the plan
+ * says. All memory comes from the budget.
+ */
+#ifndef RS_PENDING_H
+#define RS_PENDING_H
+
+#include "base/budget.h"
+#include "geometry/copy.h"
+
+typedef struct rs_piece {
+    struct rs_piece *next;
+    rs_view view;
+    int64_t bytes;
+} rs_piece;
+
+typedef struct rs_unit {
+    struct rs_unit *next; /* in the same slot of the table */
+    int64_t key;
+    rs_piece *pieces; /* the newest first */
+} rs_unit;
+
+typedef struct rs_pending {
+    rs_budget *budget;
+    const rs_layout *target;
+    rs_unit **slots; /* a power of two of them */
+    int64_t n_slots;
+} rs_pending;
+
+/* A table for about `n` units. */
+resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_layout *target, int64_t n,
+                               resplit_error *err);
+void rs_pending_release(rs_pending *pending);
+
+/* The memory for `box`, which is a unit or the part of it in the current buffer: made when it is not the newest piece. */
+resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, const rs_view **out,
+                                resplit_error *err);
+
+/* The unit with this key, or NULL. */
+rs_unit *rs_pending_find(const rs_pending *pending, int64_t key);
+
+void rs_pending_drop(rs_pending *pending, rs_unit *unit);
+
+#endif

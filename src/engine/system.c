@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* system.c - how much memory this process may use: the system's, its control groups' and its own limits. */
+#include "engine/system.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int64_t physical_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
+}
+
+/* A number in a file of its own, or INT64_MAX ("max", no such file). */
+static int64_t read_number(const char *path)
+{
+    int64_t value = INT64_MAX;
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%" SCNd64, &value) != 1) {
+            value = INT64_MAX;
+        }
+        (void)fclose(file);
+    }
+    return value;
+}
+
+static int64_t available_memory(void)
+{
+    int64_t kib = -1;
+    char line[256];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file != NULL && kib < 0 && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "MemAvailable: %" SCNd64 " kB", &kib);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kib >= 0 ? kib * 1024 : physical_memory();
+}
+
+/* What is left in one control group and in all that contain it; `root` is where the hierarchy is mounted. */
+static int64_t left_in_groups(const char *root, char *group, const char *limit, const char *used)
+{
+    int64_t least = INT64_MAX;
+    for (;;) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s%s/%s", root, group, limit);
+        int64_t most = read_number(path);
+        (void)snprintf(path, sizeof path, "%s%s/%s", root, group, used);
+        int64_t now = read_number(path);
+        if (most != INT64_MAX && most < physical_memory()) {
+            /* Page cache counts as used, and gives way: so at least half of the limit is taken to be free. */
+            int64_t left = now == INT64_MAX || now > most / 2 ? most / 2 : most - now;
+            least = rs_min(least, left);
+        }
+        char *slash = strrchr(group, '/');
+        if (slash == NULL || group[0] == '\0') {
+            return least;
+        }
+        *slash = '\0';
+    }
+}
+
+static int64_t left_in_control_groups(void)
+{
+    int64_t least = INT64_MAX;
+    char line[4096];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *names = strchr(line, ':');
+        char *group = names != NULL ? strchr(names + 1, ':') : NULL;
+        if (group == NULL) {
+            continue;
+        }
+        *group++ = '\0';
+        if (names[1] == '\0') {
+            least = rs_min(least, left_in_groups("/sys/fs/cgroup", group, "memory.max", "memory.current"));
+        } else if (strstr(names, "memory") != NULL) {
+            least = rs_min(least, left_in_groups("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes",
+                                                 "memory.usage_in_bytes"));
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return least;
+}
+
+int64_t rs_system_memory(void)
+{
+    int64_t least = rs_min(available_memory(), left_in_control_groups());
+    static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct rlimit limit;
+        if (getrlimit(limits[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+            && limit.rlim_cur < (rlim_t)INT64_MAX) {
+            least = rs_min(least, (int64_t)limit.rlim_cur);
+        }
+    }
+    return least;
+}
