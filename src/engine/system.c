@@ -91,16 +91,17 @@ static int64_t left_in_control_groups(void)
     return least;
 }
 
+static int64_t soft_limit(const struct rlimit *limit)
+{
+    bool none = limit->rlim_cur == RLIM_INFINITY || limit->rlim_cur > (rlim_t)INT64_MAX;
+    return none ? INT64_MAX : (int64_t)limit->rlim_cur;
+}
+
 int64_t rs_system_memory(void)
 {
+    struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY}, data = space;
+    (void)getrlimit(RLIMIT_AS, &space);
+    (void)getrlimit(RLIMIT_DATA, &data);
     int64_t least = rs_min(available_memory(), left_in_control_groups());
-    static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        struct rlimit limit;
-        if (getrlimit(limits[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-            && limit.rlim_cur < (rlim_t)INT64_MAX) {
-            least = rs_min(least, (int64_t)limit.rlim_cur);
-        }
-    }
-    return least;
+    return rs_min(least, rs_min(soft_limit(&space), soft_limit(&data)));
 }

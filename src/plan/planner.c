@@ -80,11 +80,34 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
     return rc;
 }
 
+/*
+ * Strategies use what they are given. Where half of it gives as few seeks, half of it is enough: memory that is touched for
+ * nothing is slow, and belongs to others.
+ */
+static void economise(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request, rs_plan *plan)
+{
+    int64_t seeks = plan->predicted.read_seeks + plan->predicted.write_seeks;
+    rs_request less = *request;
+    rs_plan smaller;
+    for (;;) {
+        less.memory = plan->predicted.peak_bytes / 2;
+        if (less.memory == 0 || propose(strategy, problem, &less, &smaller, NULL) != RESPLIT_OK) {
+            return;
+        }
+        bool as_good = smaller.predicted.read_seeks + smaller.predicted.write_seeks <= seeks;
+        rs_plan_release(as_good ? plan : &smaller);
+        if (!as_good) {
+            return;
+        }
+        *plan = smaller;
+    }
+}
+
 static resplit_status make_cheapest(const rs_problem *problem, const rs_request *request, rs_plan *out,
                                     resplit_error *err)
 {
     resplit_error refused = {.needed_bytes = INT64_MAX};
-    bool found = false;
+    const rs_strategy *found = NULL;
     for (int i = 0; i < N_STRATEGIES; i++) {
         if (!strategies[i]->applies(problem)) {
             continue;
@@ -103,18 +126,24 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
             }
             return rc;
         }
-        if (!found || is_cheaper(&plan.predicted, &out->predicted)) {
+        if (found == NULL || is_cheaper(&plan.predicted, &out->predicted)) {
             rs_plan_release(out);
             *out = plan;
-            found = true;
+            found = strategies[i];
         } else {
             rs_plan_release(&plan);
         }
     }
-    if (!found && err != NULL) {
-        *err = refused;
+    if (found == NULL) {
+        if (err != NULL) {
+            *err = refused;
+        }
+        return RESPLIT_EBUDGET;
     }
-    return found ? RESPLIT_OK : RESPLIT_EBUDGET;
+    economise(found, problem, request, out);
+    out->memory = request->memory;
+    (void)rs_plan_predict(problem, out); /* staging may have what is left of the whole budget */
+    return RESPLIT_OK;
 }
 
 static resplit_status make_named(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err)
