@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* create.c - arrays that do not exist yet: described by a spec, or about to be made from a source. Touches no file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/array.h"
+#include "format/drivers.h"
+
+static resplit_status unknown_format(const char *name, resplit_error *err)
+{
+    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy or raw", name);
+}
+
+/* A name whose suffix says one format must not hold the other. */
+static resplit_status check_suffix(const rs_format *format, const char *name, resplit_error *err)
+{
+    const rs_format *named = name == NULL ? NULL : rs_format_by_suffix(name);
+    if (named != NULL && named != format) {
+        return rs_fail(err, RESPLIT_EINVAL, "'%.300s' is the name of a %s file, but the format is %s", name,
+                       named->name, format->name);
+    }
+    return RESPLIT_OK;
+}
+
+/* By name, by the suffix of the path, by that of the pattern, else as the source. */
+static resplit_status choose_format(const char *path, const resplit_array *source, const resplit_target *target,
+                                    const rs_format **out, resplit_error *err)
+{
+    *out = source->format;
+    if (target->format != NULL) {
+        *out = rs_format_by_name(target->format);
+        if (*out == NULL) {
+            return unknown_format(target->format, err);
+        }
+    } else if (path != NULL && rs_format_by_suffix(path) != NULL) {
+        *out = rs_format_by_suffix(path);
+    } else if (target->pattern != NULL && rs_format_by_suffix(target->pattern) != NULL) {
+        *out = rs_format_by_suffix(target->pattern);
+    }
+    RS_TRY(check_suffix(*out, target->folder ? NULL : path, err));
+    return check_suffix(*out, target->pattern, err);
+}
+
+/* The box of the source that becomes the target. */
+static resplit_status set_box(const resplit_array *source, const resplit_target *target, resplit_array *array,
+                              int64_t *shape, resplit_error *err)
+{
+    int ndim = source->layout.ndim;
+    bool lists = target->chunks != NULL || target->roi_start != NULL || target->roi_stop != NULL;
+    if (lists && target->ndim != ndim) {
+        return rs_fail(err, RESPLIT_EINVAL, "the source has %d axes, but %d were given for the target", ndim,
+                       target->ndim);
+    }
+    for (int d = 0; d < ndim; d++) {
+        int64_t extent = source->layout.axis[d].extent;
+        int64_t start = target->roi_start == NULL ? 0 : target->roi_start[d];
+        int64_t stop = target->roi_stop == NULL ? extent : target->roi_stop[d];
+        if (start < 0 || start > stop || stop > extent) {
+            return rs_fail(err, RESPLIT_EINVAL, "region %lld:%lld of axis %d is not within 0:%lld", (long long)start,
+                           (long long)stop, d, (long long)extent);
+        }
+        array->origin[d] = start;
+        shape[d] = stop - start;
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status one_file_only(const char *path, const resplit_array *array, resplit_error *err)
+{
+    int64_t lengths[RS_MAX_NDIM], whole[RS_MAX_NDIM], n = 1;
+    char cut[RS_SHAPE_TEXT], uncut[RS_SHAPE_TEXT];
+    for (int d = 0; d < array->layout.ndim; d++) {
+        lengths[d] = rs_axis_longest(&array->layout.axis[d]);
+        whole[d] = -1;
+        if (!rs_mul(n, array->layout.axis[d].n, &n)) {
+            n = INT64_MAX;
+        }
+    }
+    if (n == 1) {
+        return RESPLIT_OK;
+    }
+    return rs_fail(err, RESPLIT_EINVAL,
+                   "'%s' is one file, but chunks %s make %lld blocks: give a folder name or --chunks %s", path,
+                   rs_shape_text(array->layout.ndim, lengths, cut), (long long)n,
+                   rs_shape_text(array->layout.ndim, whole, uncut));
+}
+
+/* One file or a folder, and the names in it. */
+static resplit_status choose_names(const char *path, const char *pattern, bool folder, resplit_array *array,
+                                   resplit_error *err)
+{
+    bool file = !folder && path != NULL && rs_format_by_suffix(path) != NULL;
+    if (file) {
+        if (pattern != NULL) {
+            return rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and needs no pattern: give a folder name", path);
+        }
+        return one_file_only(path, array, err);
+    }
+    bool several = false;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        several = several || array->layout.axis[d].n > 1;
+    }
+    if (path == NULL && !folder && pattern == NULL && !several) {
+        return RESPLIT_OK;
+    }
+    if (pattern == NULL) {
+        return rs_pattern_default(array->layout.ndim, array->format, &array->pattern, err);
+    }
+    array->pattern = rs_strdup(pattern);
+    return array->pattern != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");
+}
+
+static resplit_status fill_target(const char *path, const resplit_array *source, const resplit_target *target,
+                                  resplit_array *array, resplit_error *err)
+{
+    int64_t shape[RS_MAX_NDIM];
+    array->order = source->order;
+    array->overwrite = target->overwrite;
+    if (path != NULL) {
+        if (*path == '\0') {
+            return rs_fail(err, RESPLIT_EINVAL, "the path of the target is empty");
+        }
+        array->path = rs_strdup(path);
+        if (array->path == NULL) {
+            return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+        }
+    }
+    RS_TRY(rs_dtype_copy(&source->dtype, &array->dtype, err));
+    RS_TRY(choose_format(path, source, target, &array->format, err));
+    RS_TRY(set_box(source, target, array, shape, err));
+    RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
+    RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
+    RS_TRY(rs_array_set_offset(array, err));
+    return rs_array_finish(array, err);
+}
+
+resplit_status rs_array_create(const char *path, const resplit_array *source, const resplit_target *target,
+                               resplit_array **out, resplit_error *err)
+{
+    static const resplit_target plain = {0};
+    *out = NULL;
+    if (source == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a target needs a source");
+    }
+    RS_TRY(rs_array_new(out, err));
+    resplit_status rc = fill_target(path, source, target == NULL ? &plain : target, *out, err);
+    if (rc != RESPLIT_OK) {
+        rs_array_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+static resplit_status fill_described(const resplit_spec *spec, resplit_array *array, resplit_error *err)
+{
+    if (spec == NULL || spec->shape == NULL || spec->dtype == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "an array is described by a shape and a type: give both");
+    }
+    RS_TRY(rs_spec_check(spec, err));
+    array->format = spec->format != NULL    ? rs_format_by_name(spec->format)
+                    : spec->pattern != NULL ? rs_format_by_suffix(spec->pattern)
+                                            : NULL;
+    if (array->format == NULL) {
+        array->format = &rs_format_raw;
+    }
+    array->order = spec->order == '\0' ? 'C' : spec->order;
+    RS_TRY(rs_dtype_parse(spec->dtype, &array->dtype, err));
+    RS_TRY(rs_array_cut(array, spec->ndim, spec->shape, spec->chunks, err));
+    RS_TRY(choose_names(NULL, spec->pattern, false, array, err));
+    array->data_offset = spec->skip;
+    if (array->format->make_head != NULL) {
+        RS_TRY(rs_array_set_offset(array, err));
+    }
+    return rs_array_finish(array, err);
+}
+
+resplit_status rs_array_describe(const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    *out = NULL;
+    RS_TRY(rs_array_new(out, err));
+    resplit_status rc = fill_described(spec, *out, err);
+    if (rc != RESPLIT_OK) {
+        rs_array_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}

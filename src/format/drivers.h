@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* drivers.h - the drivers of this build, for the table in format.c. */
+#ifndef RS_DRIVERS_H
+#define RS_DRIVERS_H
+
+#include "format/format.h"
+
+extern const rs_format rs_format_npy;
+extern const rs_format rs_format_raw;
+
+/* The drivers by number, from 0; NULL past the last. */
+const rs_format *rs_format_at(int i);
+
+/* Whether a file begins like a .npy file: content decides, the suffix is only a hint. */
+resplit_status rs_npy_probe(int fd, const char *path, bool *out, resplit_error *err);
+
+/*
+ * Elements of a shape, and their bytes. False when they do not fit an int64_t; an axis of no length does not excuse the
+ * others, so that every partial product is safe.
+ */
+bool rs_shape_count(int ndim, const int64_t *shape, int64_t itemsize, int64_t *n_elements, int64_t *bytes);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* format.c - the table of drivers. */
+#include "format/format.h"
+
+#include <string.h>
+
+#include "format/drivers.h"
+
+static const rs_format *const drivers[] = {
+    &rs_format_npy,
+    &rs_format_raw,
+    NULL,
+};
+
+const rs_format *rs_format_at(int i)
+{
+    return drivers[i];
+}
+
+const rs_format *rs_format_by_name(const char *name)
+{
+    for (int i = 0; drivers[i] != NULL; i++) {
+        if (strcmp(drivers[i]->name, name) == 0) {
+            return drivers[i];
+        }
+    }
+    return NULL;
+}
+
+const rs_format *rs_format_by_suffix(const char *path)
+{
+    size_t n = strlen(path);
+    for (int i = 0; drivers[i] != NULL; i++) {
+        for (const char *const *suffix = drivers[i]->suffixes; *suffix != NULL; suffix++) {
+            size_t k = strlen(*suffix);
+            if (n > k && strcmp(path + n - k, *suffix) == 0) {
+                return drivers[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+void rs_head_release(rs_head *head)
+{
+    if (head != NULL) {
+        rs_dtype_release(&head->dtype);
+        *head = (rs_head){0};
+    }
+}
+
+bool rs_shape_count(int ndim, const int64_t *shape, int64_t itemsize, int64_t *n_elements, int64_t *bytes)
+{
+    int64_t whole = itemsize;
+    bool empty = false;
+
+    *n_elements = 1;
+    for (int d = 0; d < ndim; d++) {
+        empty = empty || shape[d] == 0;
+        if (!rs_mul(whole, rs_max(shape[d], 1), &whole)) {
+            return false;
+        }
+        *n_elements *= shape[d]; /* no larger than whole */
+    }
+    *bytes = empty ? 0 : whole;
+    return true;
+}

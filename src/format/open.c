@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open.c - opens an array: decides between one file and a folder, and reads one file. Folders are in folder.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/array.h"
+#include "format/drivers.h"
+#include "format/manifest.h"
+
+/* An open regular file; a device or a pipe is refused without waiting for it. */
+static resplit_status open_regular(int folder, const char *name, const char *path, int *fd, int64_t *size,
+                                   bool *missing, resplit_error *err)
+{
+    struct stat status;
+    *fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0) {
+        if (errno == ENOENT && missing != NULL) {
+            *missing = true;
+            return RESPLIT_OK;
+        }
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    resplit_status rc = RESPLIT_OK;
+    if (fstat(*fd, &status) != 0) {
+        rc = rs_fail_errno(err, errno, "cannot look at '%s'", path);
+    } else if (!S_ISREG(status.st_mode)) {
+        rc = rs_fail(err, RESPLIT_EFORMAT, "'%s' is not a regular file", path);
+    }
+    if (rc != RESPLIT_OK) {
+        close(*fd);
+        *fd = -1;
+        return rc;
+    }
+    *size = (int64_t)status.st_size;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_blockfile_read(const rs_format *format, int folder, const char *name, const char *path,
+                                 rs_blockfile *out, bool *missing, resplit_error *err)
+{
+    int fd;
+    *out = (rs_blockfile){0};
+    if (missing != NULL) {
+        *missing = false;
+    }
+    RS_TRY(open_regular(folder, name, path, &fd, &out->size, missing, err));
+    if (fd < 0) {
+        return RESPLIT_OK;
+    }
+    resplit_status rc = RESPLIT_OK;
+    if (format->parse_head != NULL) {
+        rc = format->parse_head(fd, out->size, path, &out->head, err);
+    }
+    close(fd);
+    return rc;
+}
+
+void rs_blockfile_release(rs_blockfile *file)
+{
+    rs_head_release(&file->head);
+    *file = (rs_blockfile){0};
+}
+
+resplit_status rs_blockfile_check_size(const char *path, int64_t size, int64_t offset, int64_t bytes,
+                                       resplit_error *err)
+{
+    int64_t expected;
+    if (!rs_add(offset, bytes, &expected)) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' would have to be larger than a file can be", path);
+    }
+    if (size != expected) {
+        return rs_fail(err, RESPLIT_EFORMAT,
+                       "'%s' has %lld bytes, expected %lld (%lld before the data, %lld of data): it is %s", path,
+                       (long long)size, (long long)expected, (long long)offset, (long long)bytes,
+                       size < expected ? "truncated" : "too long");
+    }
+    return RESPLIT_OK;
+}
+
+char rs_head_order(const rs_head *head)
+{
+    int n_long = 0;
+    for (int d = 0; d < head->ndim; d++) {
+        if (head->shape[d] == 0) {
+            return '\0';
+        }
+        n_long += head->shape[d] > 1;
+    }
+    return n_long > 1 ? head->order : '\0';
+}
+
+static resplit_status fill_from_head(const char *path, resplit_array *array, const resplit_spec *spec,
+                                     resplit_error *err)
+{
+    rs_blockfile file;
+    resplit_status rc = rs_blockfile_read(array->format, AT_FDCWD, path, path, &file, NULL, err);
+    if (rc != RESPLIT_OK) {
+        goto out;
+    }
+    array->order = file.head.order;
+    if (rs_head_order(&file.head) == '\0' && spec != NULL && spec->order != '\0') {
+        array->order = spec->order; /* both are true */
+    }
+    array->data_offset = file.head.data_offset;
+    array->dtype = file.head.dtype; /* moved */
+    file.head.dtype = (rs_dtype){0};
+    rc = rs_array_cut(array, file.head.ndim, file.head.shape, NULL, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_array_finish(array, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
+    }
+out:
+    rs_blockfile_release(&file);
+    return rc;
+}
+
+/* What a raw file is: what the file beside it says, else what the user says. */
+static resplit_status fill_raw(const char *path, resplit_array *array, const resplit_spec *spec,
+                               const rs_manifest *beside, resplit_error *err)
+{
+    static const resplit_spec nothing = {0};
+    const resplit_spec *user = spec == NULL ? &nothing : spec;
+    const resplit_spec *shaped = beside->spec.shape != NULL ? &beside->spec : user;
+    const char *dtype = beside->spec.dtype != NULL ? beside->spec.dtype : user->dtype;
+    char order = beside->spec.order != '\0' ? beside->spec.order : user->order;
+    rs_blockfile file;
+
+    if (shaped->shape == NULL || dtype == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' is a raw file: give --shape and --dtype", path);
+    }
+    array->order = order == '\0' ? 'C' : order;
+    array->data_offset = beside->has_skip ? beside->spec.skip : user->skip;
+    RS_TRY(rs_dtype_parse(dtype, &array->dtype, err));
+    RS_TRY(rs_array_cut(array, shaped->ndim, shaped->shape, NULL, err));
+    RS_TRY(rs_array_finish(array, err));
+    RS_TRY(rs_array_agree(array, spec, err));
+    RS_TRY(rs_blockfile_read(array->format, AT_FDCWD, path, path, &file, NULL, err));
+    return rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
+}
+
+static resplit_status fill_from_raw(const char *path, resplit_array *array, const resplit_spec *spec,
+                                    resplit_error *err)
+{
+    rs_manifest beside = {.has_skip = false};
+    rs_text name = {0};
+    bool found;
+    resplit_status rc = rs_text_add(&name, err, "%s.json", path);
+    if (rc == RESPLIT_OK) {
+        rc = rs_manifest_load(AT_FDCWD, name.s, name.s, true, &beside, &found, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = fill_raw(path, array, spec, &beside, err);
+    }
+    rs_manifest_release(&beside);
+    rs_text_release(&name);
+    return rc;
+}
+
+/* By what the user says, by content, by suffix: in that order. */
+static resplit_status find_format(const char *path, const resplit_spec *spec, const rs_format **out, resplit_error *err)
+{
+    int fd;
+    int64_t size;
+    bool is_npy = false;
+    *out = NULL;
+    if (spec != NULL && spec->format != NULL) {
+        *out = rs_format_by_name(spec->format);
+        return RESPLIT_OK;
+    }
+    RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, NULL, err));
+    resplit_status rc = rs_npy_probe(fd, path, &is_npy, err);
+    close(fd);
+    /* a .npy file without magic goes to its driver too, which says what is wrong with it */
+    *out = is_npy || rs_format_by_suffix(path) == &rs_format_npy ? &rs_format_npy : &rs_format_raw;
+    return rc;
+}
+
+static resplit_status open_file(const char *path, const resplit_spec *spec, resplit_array *array, resplit_error *err)
+{
+    if (spec != NULL && spec->pattern != NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and has no pattern of names", path);
+    }
+    RS_TRY(find_format(path, spec, &array->format, err));
+    array->path = rs_strdup(path);
+    if (array->path == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+    }
+    if (array->format->parse_head == NULL) {
+        return fill_from_raw(path, array, spec, err);
+    }
+    RS_TRY(fill_from_head(path, array, spec, err));
+    return rs_array_agree(array, spec, err);
+}
+
+resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    struct stat status;
+    *out = NULL;
+    if (path == NULL || *path == '\0') {
+        return rs_fail(err, RESPLIT_EINVAL, "the path of an array is empty");
+    }
+    RS_TRY(rs_spec_check(spec, err));
+    if (stat(path, &status) != 0) {
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return rs_folder_open(path, spec, out, err);
+    }
+    RS_TRY(rs_array_new(out, err));
+    resplit_status rc = open_file(path, spec, *out, err);
+    if (rc != RESPLIT_OK) {
+        rs_array_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verify.c - are the files in a folder exactly the blocks of the grid: none missing, none left over, each of the right
+ * type, shape, order and size. Whatever told the grid (a manifest, names, the user), nothing is believed until here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/drivers.h"
+#include "format/folder.h"
+
+/* ---- Census: every name that follows the pattern belongs to the grid ---- */
+
+typedef struct census {
+    const rs_folder *folder;
+    const resplit_array *array;
+    rs_pattern pattern;
+    int64_t n;
+} census;
+
+/* The block that a name claims to be; false when there is none. */
+static bool find_block(const census *c, const rs_fields *fields, int64_t *index)
+{
+    const rs_layout *layout = &c->array->layout;
+    int64_t rest = fields->offset;
+    for (int d = layout->ndim - 1; d >= 0; d--) {
+        const rs_axis *axis = &layout->axis[d];
+        int64_t start = fields->start[d];
+        if (start < 0 && fields->offset >= 0) {
+            start = d == 0 ? rest : rest % rs_max(1, axis->extent);
+        }
+        rest /= rs_max(1, axis->extent);
+        if (fields->index[d] >= 0) {
+            index[d] = fields->index[d];
+        } else if (start >= 0) {
+            index[d] = start < rs_max(1, axis->extent) ? rs_axis_find(axis, start) : axis->n;
+        } else {
+            index[d] = 0;
+        }
+        if (index[d] >= axis->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static resplit_status count_name(const char *name, void *payload, resplit_error *err)
+{
+    census *c = payload;
+    const rs_layout *layout = &c->array->layout;
+    rs_fields fields;
+    int64_t index[RS_MAX_NDIM] = {0};
+    char exact[RS_NAME_MAX];
+
+    rs_match match = rs_pattern_match(&c->pattern, name, &fields);
+    if (match == RS_MATCH_NONE) {
+        return RESPLIT_OK;
+    }
+    if (match == RS_MATCH_LOOSE) {
+        return rs_fail(err, RESPLIT_EFORMAT,
+                       "'%s' in '%s' and the pattern '%s' disagree: duplicate or differently padded name", name,
+                       c->folder->path, c->array->pattern);
+    }
+    bool belongs = find_block(c, &fields, index);
+    if (belongs) {
+        fields = rs_fields_of_block(layout, index);
+        RS_TRY(rs_pattern_render(&c->pattern, &fields, exact, err));
+        belongs = strcmp(exact, name) == 0;
+    }
+    if (!belongs) {
+        int64_t grid[RS_MAX_NDIM];
+        char text[RS_SHAPE_TEXT];
+        for (int d = 0; d < layout->ndim; d++) {
+            grid[d] = layout->axis[d].n;
+        }
+        return rs_fail(err, RESPLIT_EFORMAT,
+                       "'%s' in '%s' does not belong to the grid of %s blocks: remove it, or give a pattern", name,
+                       c->folder->path, rs_shape_text(layout->ndim, grid, text));
+    }
+    c->n++;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_folder_census(const rs_folder *folder, const resplit_array *array, int64_t *n, resplit_error *err)
+{
+    census c = {.folder = folder, .array = array};
+    RS_TRY(rs_pattern_parse(array->pattern, array->layout.ndim, &c.pattern, err));
+    RS_TRY(rs_folder_list(folder, count_name, &c, err));
+    *n = c.n;
+    return RESPLIT_OK;
+}
+
+/* ---- Verification: every block is there and as it should be ---- */
+
+typedef struct inspection {
+    const rs_folder *folder;
+    resplit_array *array;
+    rs_pattern pattern;
+    bool complete; /* as many files as blocks: worth a table of offsets */
+    int64_t number;
+} inspection;
+
+/* Positions in names that do not fit the lengths in headers deserve more than "wrong shape". */
+static resplit_status wrong_shape(const inspection *v, const char *shown, const int64_t *index, const rs_box *box,
+                                  const rs_head *head, resplit_error *err)
+{
+    int64_t expected[RS_MAX_NDIM];
+    char has[RS_SHAPE_TEXT], wants[RS_SHAPE_TEXT];
+    for (int d = 0; d < v->array->layout.ndim; d++) {
+        expected[d] = box->hi[d] - box->lo[d];
+        bool positioned = v->pattern.has_start[d] || v->pattern.has_offset;
+        if (head->ndim == v->array->layout.ndim && positioned && head->shape[d] != expected[d]) {
+            return rs_fail(err, RESPLIT_EFORMAT,
+                           "'%s' starts at %lld along axis %d and has length %lld, but %s at %lld: they %s", shown,
+                           (long long)box->lo[d], d, (long long)head->shape[d],
+                           index[d] + 1 < v->array->layout.axis[d].n ? "the next block starts" : "the array ends",
+                           (long long)box->hi[d], head->shape[d] > expected[d] ? "overlap" : "leave a gap");
+        }
+    }
+    return rs_fail(err, RESPLIT_EFORMAT, "'%s' has shape %s, but its place in the grid has %s", shown,
+                   rs_shape_text(head->ndim, head->shape, has), rs_shape_text(v->array->layout.ndim, expected, wants));
+}
+
+static resplit_status check_head(const inspection *v, const char *shown, const int64_t *index, const rs_box *box,
+                                 const rs_head *head, resplit_error *err)
+{
+    resplit_array *array = v->array;
+    bool same = head->ndim == array->layout.ndim;
+    for (int d = 0; d < array->layout.ndim && same; d++) {
+        same = head->shape[d] == box->hi[d] - box->lo[d];
+    }
+    if (!same) {
+        return wrong_shape(v, shown, index, box, head, err);
+    }
+    if (strcmp(head->dtype.descr, array->dtype.descr) != 0) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' has type %.200s, but the array has %.200s", shown, head->dtype.descr,
+                       array->dtype.descr);
+    }
+    char order = rs_head_order(head);
+    if (order != '\0' && array->order == '\0') {
+        array->order = order;
+    }
+    if (order != '\0' && order != array->order) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' has order %c, but the array has %c", shown, order, array->order);
+    }
+    return RESPLIT_OK;
+}
+
+/* Offsets take memory only when they differ. */
+static resplit_status record_offset(inspection *v, int64_t offset, resplit_error *err)
+{
+    resplit_array *array = v->array;
+    int64_t n = array->info.n_blocks;
+    if (v->number == 0) {
+        array->data_offset = offset;
+    }
+    if (array->offsets == NULL && offset != array->data_offset && v->complete) {
+        array->offsets = calloc((size_t)n, sizeof *array->offsets);
+        if (array->offsets == NULL) {
+            return rs_fail(err, RESPLIT_ENOMEM, "no memory for the offsets of %lld blocks", (long long)n);
+        }
+        for (int64_t i = 0; i < v->number; i++) {
+            array->offsets[i] = array->data_offset;
+        }
+    }
+    if (array->offsets != NULL) {
+        array->offsets[v->number] = offset;
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status check_block(inspection *v, const int64_t *index, resplit_error *err)
+{
+    resplit_array *array = v->array;
+    char name[RS_NAME_MAX], shown[RS_SHOWN_PATH];
+    rs_blockfile file;
+    bool missing;
+    resplit_status rc;
+
+    rs_fields fields = rs_fields_of_block(&array->layout, index);
+    RS_TRY(rs_pattern_render(&v->pattern, &fields, name, err));
+    (void)rs_folder_show(v->folder, name, shown);
+    RS_TRY(rs_blockfile_read(array->format, v->folder->fd, name, shown, &file, &missing, err));
+    if (missing) {
+        char text[RS_SHAPE_TEXT];
+        return rs_fail(err, RESPLIT_EFORMAT, "block '%s' is missing (index %s)", shown,
+                       rs_shape_text(array->layout.ndim, index, text));
+    }
+    rs_box box = rs_layout_stored(&array->layout, index);
+    int64_t bytes = rs_box_volume(array->layout.ndim, &box) * array->layout.itemsize; /* within the whole, which fits */
+    int64_t offset = array->format->has_header ? file.head.data_offset : array->data_offset;
+    rc = array->format->has_header ? check_head(v, shown, index, &box, &file.head, err) : RESPLIT_OK;
+    if (rc == RESPLIT_OK) {
+        rc = rs_blockfile_check_size(shown, file.size, offset, bytes, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = record_offset(v, offset, err);
+    }
+    rs_blockfile_release(&file);
+    return rc;
+}
+
+resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, int64_t n_files, resplit_error *err)
+{
+    inspection v = {.folder = folder, .array = array, .complete = n_files == array->info.n_blocks};
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0};
+
+    RS_TRY(rs_pattern_parse(array->pattern, array->layout.ndim, &v.pattern, err));
+    for (int d = 0; d < array->layout.ndim; d++) {
+        hi[d] = array->layout.axis[d].n;
+    }
+    do {
+        RS_TRY(check_block(&v, index, err));
+        v.number++;
+    } while (rs_index_next(array->layout.ndim, lo, hi, index));
+    return RESPLIT_OK;
+}
