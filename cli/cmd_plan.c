@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_plan.c - `resplit plan`: what a run would do and cost, for files that are there or only described. */
+#include "commands.h"
+#include "job.h"
+
+static int check_options(const struct cli_args *args, const struct cli_chunks *chunks, resplit_error *err)
+{
+    const struct cli_options *options = &args->options;
+
+    if (args->n_words == 0 && (options->shape.ndim == 0 || !options->dtype)) {
+        cli_fail(
+            err, RESPLIT_EINVAL,
+            "nothing to plan for: name files, as SRC DST, or describe them, as --shape 3500,3025,3850 --dtype uint16 "
+            "--from 700,605,770 --to -1,-1,-1");
+        return CLI_USAGE;
+    }
+    bool is_one_file = args->n_words == 2 && cli_is_file_name(args->words[1]);
+    if (!chunks && !is_one_file) {
+        cli_fail(err, RESPLIT_EINVAL,
+                 "--chunks is missing: say how the target is to be cut, one length per axis, as --chunks 64,64,64 "
+                 "(-1: the whole axis)");
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
+static int report(const struct cli_args *args, const struct cli_job *job, resplit_error *err)
+{
+    struct cli_result result = cli_job_result(job, NULL, 0);
+
+    if (args->options.json)
+        return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
+    cli_report_result(&result);
+    return CLI_DONE;
+}
+
+int cli_cmd_plan(const struct cli_args *args, resplit_error *err)
+{
+    const struct cli_options *options = &args->options;
+    const struct cli_chunks *chunks = options->to.ndim ? &options->to : options->chunks.ndim ? &options->chunks : NULL;
+    struct cli_job job = {0};
+
+    int code = check_options(args, chunks, err);
+    if (code == CLI_DONE)
+        code = cli_job_source(&job, args->n_words > 0 ? args->words[0] : NULL, options, err);
+    /* A target that is already there does not change what a run would cost. */
+    if (code == CLI_DONE)
+        code = cli_job_target(&job, args->n_words > 1 ? args->words[1] : NULL, options, chunks, true, err);
+    if (code == CLI_DONE)
+        code = cli_job_plan(&job, options, err);
+    if (code == CLI_DONE)
+        code = report(args, &job, err);
+    cli_job_close(&job);
+    return code;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * job.h - from options to a source, a target and a plan: what running and planning have in common.
+ *
+ *     options -- cli_job_source --> source -- cli_job_target --> target -- cli_job_plan --> plan
+ *
+ * Each step returns a cli_exit and, when that is not CLI_DONE, one sentence in `err`. cli_job_close ends whatever was
+ * made so far.
+ */
+#ifndef RS_CLI_JOB_H
+#define RS_CLI_JOB_H
+
+#include "options.h"
+#include "report.h"
+
+struct cli_job {
+    resplit_array *source;
+    resplit_array *target;
+    resplit_plan *plan;
+    bool has_roi;
+    int64_t roi_start[RESPLIT_MAX_NDIM];
+    int64_t roi_stop[RESPLIT_MAX_NDIM];
+};
+
+/* Opens `path`; NULL: only describes the source by --shape, --dtype, --from. */
+int cli_job_source(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err);
+
+/* The target of a job, cut by `chunks` (NULL: one block). `path` may be NULL. */
+int cli_job_target(struct cli_job *job, const char *path, const struct cli_options *options,
+                   const struct cli_chunks *chunks, bool overwrite, resplit_error *err);
+
+int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err);
+
+void cli_job_close(struct cli_job *job);
+
+/* What there is to report about a job; `actual` is NULL when it was not run. */
+struct cli_result cli_job_result(const struct cli_job *job, const resplit_cost *actual, double seconds);
+
+/* The description of a raw source, from the options. Borrows from them. */
+int cli_spec(const struct cli_options *options, resplit_spec *spec, resplit_error *err);
+
+/* --memory, or the default, which is told on stderr. */
+int cli_memory(const struct cli_options *options, int64_t *memory, resplit_error *err);
+
+/* Would this path hold one file, by its suffix? The rule is resplit_target.folder's. */
+bool cli_is_file_name(const char *path);
+
+#endif

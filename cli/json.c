@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * json.c - results as one JSON object. The keys are a contract, written down in docs/man/resplit.1. An object is
+ * printed when it is whole, or not at all.
+ */
+#include <json.h>
+#include <stdio.h>
+
+#include "parse.h"
+#include "report.h"
+
+static bool print_object(json_object *object, resplit_error *err)
+{
+    int style = JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
+    const char *text = object ? json_object_to_json_string_ext(object, style) : NULL;
+    bool ok = text != NULL;
+
+    if (ok)
+        printf("%s\n", text);
+    else
+        cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
+    json_object_put(object);
+    return ok;
+}
+
+static void add_integer(json_object *object, const char *key, int64_t value)
+{
+    json_object_object_add(object, key, json_object_new_int64(value));
+}
+
+/* NULL becomes null. */
+static void add_text(json_object *object, const char *key, const char *value)
+{
+    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
+}
+
+static json_object *list_of(int64_t n, const int64_t *values)
+{
+    json_object *list = json_object_new_array();
+
+    for (int64_t i = 0; i < n; i++)
+        json_object_array_add(list, json_object_new_int64(values[i]));
+    return list;
+}
+
+static bool is_even(const resplit_chunks *axis, int64_t extent)
+{
+    return axis->count == 0 || cli_even_length(axis, extent) > 0;
+}
+
+/* Even axes as a number, uneven ones as the list of their lengths. */
+static json_object *chunks_of(int ndim, const resplit_chunks *chunks, const int64_t *shape)
+{
+    json_object *list = json_object_new_array();
+
+    for (int d = 0; d < ndim; d++) {
+        json_object *axis = is_even(&chunks[d], shape[d]) ? json_object_new_int64(cli_even_length(&chunks[d], shape[d]))
+                                                          : list_of(chunks[d].count, chunks[d].lengths);
+        json_object_array_add(list, axis);
+    }
+    return list;
+}
+
+static void add_array(json_object *object, const resplit_info *info)
+{
+    char order[2] = {info->order, '\0'};
+
+    json_object_object_add(object, "shape", list_of(info->ndim, info->shape));
+    add_text(object, "dtype", info->dtype);
+    add_integer(object, "itemsize", info->itemsize);
+    add_text(object, "order", order);
+}
+
+/* ---- Plans and runs ------------------------------------------------------------------------------------------- */
+
+/* Where an axis is cut by the buffers, both ends included. */
+static json_object *cuts_of(const resplit_chunks *axis, int64_t extent)
+{
+    json_object *list = json_object_new_array();
+    int64_t at = 0;
+
+    json_object_array_add(list, json_object_new_int64(0));
+    for (int64_t i = 0; at < extent; i++) {
+        int64_t step = axis->count == 0 ? axis->length : i < axis->count ? axis->lengths[i] : extent - at;
+        if (step <= 0 || step > extent - at)
+            step = extent - at;
+        at += step;
+        json_object_array_add(list, json_object_new_int64(at));
+    }
+    return list;
+}
+
+/* `buffer` where every axis is evenly cut, else null and `buffer_cuts`. */
+static void add_buffer(json_object *object, const resplit_plan_summary *plan)
+{
+    bool all_even = true;
+
+    for (int d = 0; d < plan->ndim; d++)
+        all_even = all_even && is_even(&plan->buffer[d], plan->shape[d]);
+    json_object_object_add(object, "buffer", all_even ? chunks_of(plan->ndim, plan->buffer, plan->shape) : NULL);
+    if (all_even)
+        return;
+    json_object *cuts = json_object_new_array();
+    for (int d = 0; d < plan->ndim; d++)
+        json_object_array_add(cuts, cuts_of(&plan->buffer[d], plan->shape[d]));
+    json_object_object_add(object, "buffer_cuts", cuts);
+}
+
+static void add_loops(json_object *object, const resplit_plan_summary *plan)
+{
+    json_object *order = json_object_new_array(), *kept = json_object_new_array();
+
+    for (int d = 0; d < plan->ndim; d++) {
+        json_object_array_add(order, json_object_new_int(plan->loop_order[d]));
+        if (plan->kept[d])
+            json_object_array_add(kept, json_object_new_int(d));
+    }
+    json_object_object_add(object, "loop_order", order);
+    json_object_object_add(object, "kept_axes", kept);
+}
+
+static void add_cost(json_object *object, const char *key, const resplit_cost *cost)
+{
+    json_object *o = json_object_new_object();
+
+    add_integer(o, "read_seeks", cost->read_seeks);
+    add_integer(o, "write_seeks", cost->write_seeks);
+    add_integer(o, "seeks", cost->read_seeks + cost->write_seeks);
+    add_integer(o, "bytes_read", cost->bytes_read);
+    add_integer(o, "bytes_written", cost->bytes_written);
+    add_integer(o, "held_bytes", cost->held_bytes);
+    add_integer(o, "peak_bytes", cost->peak_bytes);
+    add_integer(o, "temp_bytes", cost->temp_bytes);
+    json_object_object_add(object, key, o);
+}
+
+static void add_floor(json_object *object, const resplit_cost *floor)
+{
+    json_object *o = json_object_new_object();
+
+    add_integer(o, "seeks", floor->read_seeks + floor->write_seeks);
+    add_integer(o, "bytes_read", floor->bytes_read);
+    add_integer(o, "bytes_written", floor->bytes_written);
+    json_object_object_add(object, "floor", o);
+}
+
+static void add_roi(json_object *object, const struct cli_result *result)
+{
+    json_object *list = json_object_new_array();
+
+    for (int d = 0; d < result->source->ndim; d++)
+        json_object_array_add(list, list_of(2, (int64_t[2]){result->roi_start[d], result->roi_stop[d]}));
+    json_object_object_add(object, "roi", list);
+}
+
+bool cli_json_result(const struct cli_result *result, resplit_error *err)
+{
+    const resplit_info *source = result->source, *target = result->target;
+    const resplit_plan_summary *plan = result->plan;
+    json_object *object = json_object_new_object();
+
+    add_text(object, "strategy", plan->strategy);
+    add_array(object, source);
+    if (result->roi_start)
+        add_roi(object, result);
+    json_object_object_add(object, "chunks_from", chunks_of(source->ndim, source->chunks, source->shape));
+    json_object_object_add(object, "chunks_to", chunks_of(target->ndim, target->chunks, target->shape));
+    add_buffer(object, plan);
+    add_loops(object, plan);
+    add_integer(object, "memory", plan->memory);
+    add_cost(object, "predicted", &plan->predicted);
+    add_floor(object, &plan->floor);
+    if (result->actual) {
+        char seconds[40];
+        snprintf(seconds, sizeof seconds, "%.6f", result->seconds);
+        add_cost(object, "actual", result->actual);
+        json_object_object_add(object, "seconds", json_object_new_double_s(result->seconds, seconds));
+    }
+    return print_object(object, err);
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------------------------- */
+
+bool cli_json_info(const resplit_info *info, resplit_error *err)
+{
+    json_object *object = json_object_new_object();
+
+    add_text(object, "path", info->path);
+    add_array(object, info);
+    json_object_object_add(object, "chunks", chunks_of(info->ndim, info->chunks, info->shape));
+    add_integer(object, "n_blocks", info->n_blocks);
+    add_integer(object, "bytes", info->bytes);
+    add_text(object, "format", info->format);
+    add_text(object, "pattern", info->pattern);
+    return print_object(object, err);
+}
+
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err)
+{
+    json_object *object = json_object_new_object();
+
+    json_object_object_add(object, "equal", json_object_new_boolean(difference->equal));
+    add_integer(object, "n_different", difference->n_different);
+    json_object_object_add(object, "index", difference->equal ? NULL : list_of(info->ndim, difference->index));
+    return print_object(object, err);
+}

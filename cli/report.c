@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.c - results as text for people. Programs read json.c's output; this one may change its looks. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More lengths of an uneven axis than this are cut short: the text is to be read by a person. */
+#define LENGTHS_SHOWN 8
+
+void cli_format_bytes(int64_t bytes, char out[CLI_BYTES_TEXT])
+{
+    static const char *const UNITS[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t i = 0;
+
+    if (bytes < 1024) {
+        snprintf(out, CLI_BYTES_TEXT, "%" PRId64 " B", bytes);
+        return;
+    }
+    /* 1023.95 would be printed as 1024.0 */
+    for (; value >= 1023.95 && i + 1 < sizeof UNITS / sizeof UNITS[0]; i++)
+        value /= 1024;
+    snprintf(out, CLI_BYTES_TEXT, "%.1f %s", value, UNITS[i]);
+}
+
+/* 21175125 as "21,175,125". */
+static void format_count(int64_t count, char out[CLI_BYTES_TEXT])
+{
+    char digits[24];
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%" PRId64, count), used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0 && digits[i - 1] != '-')
+            out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+}
+
+/* ---- Shapes --------------------------------------------------------------------------------------------------- */
+
+static void print_shape(int ndim, const int64_t *shape)
+{
+    for (int d = 0; d < ndim; d++)
+        printf("%s%" PRId64, d ? " x " : "", shape[d]);
+    if (ndim == 0)
+        printf("no axes");
+}
+
+int64_t cli_even_length(const resplit_chunks *axis, int64_t extent)
+{
+    if (axis->count == 0)
+        return axis->length < 0 || axis->length > extent ? extent : axis->length;
+    for (int64_t i = 1; i < axis->count; i++) {
+        bool is_last = i == axis->count - 1;
+        if (axis->lengths[i] > axis->lengths[0] || (axis->lengths[i] < axis->lengths[0] && !is_last))
+            return 0;
+    }
+    return axis->lengths[0];
+}
+
+/* One axis of a grid: "64" or "(10+20+30)". */
+static void print_axis(const resplit_chunks *axis, int64_t extent)
+{
+    int64_t length = cli_even_length(axis, extent);
+
+    if (length > 0 || axis->count == 0) {
+        printf("%" PRId64, length);
+        return;
+    }
+    printf("(");
+    for (int64_t i = 0; i < axis->count && i < LENGTHS_SHOWN; i++)
+        printf("%s%" PRId64, i ? "+" : "", axis->lengths[i]);
+    if (axis->count > LENGTHS_SHOWN)
+        printf("+... %" PRId64 " in all", axis->count);
+    printf(")");
+}
+
+static void print_chunks(int ndim, const resplit_chunks *chunks, const int64_t *shape)
+{
+    for (int d = 0; d < ndim; d++) {
+        printf("%s", d ? " x " : "");
+        print_axis(&chunks[d], shape[d]);
+    }
+}
+
+static void print_grid(const resplit_info *info)
+{
+    char count[CLI_BYTES_TEXT];
+
+    format_count(info->n_blocks, count);
+    printf("%s %s of ", count, info->n_blocks == 1 ? "block" : "blocks");
+    print_chunks(info->ndim, info->chunks, info->shape);
+    printf(", %s", info->format ? info->format : "raw");
+    if (info->path)
+        printf(", '%s'", info->path);
+    printf("\n");
+}
+
+static void print_array(const char *label, const resplit_info *info)
+{
+    char bytes[CLI_BYTES_TEXT];
+
+    cli_format_bytes(info->bytes, bytes);
+    printf("%-14s", label);
+    print_shape(info->ndim, info->shape);
+    printf(" of %s in %c order, %s\n", info->dtype, info->order, bytes);
+}
+
+/* ---- Plans and runs ------------------------------------------------------------------------------------------- */
+
+static void print_axes(const resplit_plan_summary *plan, bool kept_only)
+{
+    bool any = false;
+
+    for (int i = 0; i < plan->ndim; i++) {
+        int d = kept_only ? i : plan->loop_order[i];
+        if (kept_only && !plan->kept[d])
+            continue;
+        printf("%s%d", any ? ", " : "", d);
+        any = true;
+    }
+    printf("%s\n", any ? "" : "none");
+}
+
+static void print_how(const struct cli_result *result)
+{
+    const resplit_plan_summary *plan = result->plan;
+    char count[CLI_BYTES_TEXT];
+
+    format_count(plan->n_buffers, count);
+    printf("%-14s%s\n", "strategy", plan->strategy);
+    printf("%-14s%s of ", "buffers", count);
+    print_chunks(plan->ndim, plan->buffer, plan->shape);
+    printf("\n%-14s", "loops");
+    print_axes(plan, false);
+    printf("%-14s", "kept axes");
+    print_axes(plan, true);
+}
+
+/* The rows of the table of costs: two members are added, so that "seeks" is one of them. */
+static const struct cost_row {
+    const char *label;
+    size_t member;
+    size_t plus; /* NO_MEMBER: nothing to add */
+    bool is_bytes;
+    bool has_floor;
+} COST_ROWS[] = {
+#define AT(member) offsetof(resplit_cost, member)
+#define NO_MEMBER SIZE_MAX
+    {"read seeks", AT(read_seeks), NO_MEMBER, false, true},
+    {"write seeks", AT(write_seeks), NO_MEMBER, false, true},
+    {"seeks", AT(read_seeks), AT(write_seeks), false, true},
+    {"bytes read", AT(bytes_read), NO_MEMBER, true, true},
+    {"bytes written", AT(bytes_written), NO_MEMBER, true, true},
+    {"held", AT(held_bytes), NO_MEMBER, true, false},
+    {"peak memory", AT(peak_bytes), NO_MEMBER, true, false},
+    {"temporary", AT(temp_bytes), NO_MEMBER, true, false},
+};
+
+static int64_t cost_value(const resplit_cost *cost, const struct cost_row *row)
+{
+    int64_t value;
+
+    memcpy(&value, (const char *)cost + row->member, sizeof value);
+    if (row->plus != NO_MEMBER) {
+        int64_t more;
+        memcpy(&more, (const char *)cost + row->plus, sizeof more);
+        value += more;
+    }
+    return value;
+}
+
+static void print_cell(const resplit_cost *cost, const struct cost_row *row)
+{
+    char text[CLI_BYTES_TEXT];
+
+    if (row->is_bytes)
+        cli_format_bytes(cost_value(cost, row), text);
+    else
+        format_count(cost_value(cost, row), text);
+    printf("%18s", text);
+}
+
+static void print_costs(const struct cli_result *result)
+{
+    const resplit_cost *predicted = &result->plan->predicted, *floor = &result->plan->floor;
+    const resplit_cost *latest = result->actual ? result->actual : predicted;
+
+    printf("\n%-14s%18s", "", "predicted");
+    if (result->actual)
+        printf("%18s", "actual");
+    printf("%18s%10s\n", "floor", "x floor");
+    for (size_t i = 0; i < sizeof COST_ROWS / sizeof COST_ROWS[0]; i++) {
+        const struct cost_row *row = &COST_ROWS[i];
+
+        printf("%-14s", row->label);
+        print_cell(predicted, row);
+        if (result->actual)
+            print_cell(result->actual, row);
+        if (row->has_floor) {
+            int64_t least = cost_value(floor, row);
+            print_cell(floor, row);
+            if (least > 0)
+                printf("%10.2f", (double)cost_value(latest, row) / (double)least);
+        }
+        printf("\n");
+    }
+}
+
+void cli_report_result(const struct cli_result *result)
+{
+    char memory[CLI_BYTES_TEXT];
+
+    cli_format_bytes(result->plan->memory, memory);
+    print_array("array", result->target);
+    if (result->roi_start) {
+        printf("%-14s", "region");
+        for (int d = 0; d < result->source->ndim; d++)
+            printf("%s%" PRId64 ":%" PRId64, d ? ", " : "", result->roi_start[d], result->roi_stop[d]);
+        printf(" of ");
+        print_shape(result->source->ndim, result->source->shape);
+        printf("\n");
+    }
+    printf("%-14s", "from");
+    print_grid(result->source);
+    printf("%-14s", "to");
+    print_grid(result->target);
+    printf("%-14s%s\n", "memory", memory);
+    print_how(result);
+    print_costs(result);
+    if (result->actual) {
+        /* Of array data: each byte counts once, though it is read and written. */
+        double rate = result->seconds > 0 ? (double)result->target->bytes / result->seconds / 1e9 : 0;
+        printf("\n%-14s%.3f s, %.3f GB/s\n", "time", result->seconds, rate);
+    }
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------------------------- */
+
+void cli_report_info(const resplit_info *info)
+{
+    print_array("array", info);
+    printf("%-14s", "stored as");
+    print_grid(info);
+    if (info->pattern)
+        printf("%-14s%s\n", "names", info->pattern);
+}
+
+void cli_report_difference(const resplit_info *info, const resplit_difference *difference)
+{
+    if (difference->equal) {
+        printf("equal\n");
+        return;
+    }
+    char count[CLI_BYTES_TEXT], total[CLI_BYTES_TEXT];
+    format_count(difference->n_different, count);
+    format_count(info->n_elements, total);
+    printf("different at [");
+    for (int d = 0; d < info->ndim; d++)
+        printf("%s%" PRId64, d ? ", " : "", difference->index[d]);
+    printf("]; %s of %s elements differ\n", count, total);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.h - results, for people (report.c) and for programs (json.c). Everything here goes to stdout. */
+#ifndef RS_CLI_REPORT_H
+#define RS_CLI_REPORT_H
+
+#include "resplit.h"
+
+#define CLI_BYTES_TEXT 32
+
+/* A plan, and what became of it. Borrows everything. */
+struct cli_result {
+    const resplit_info *source;
+    const resplit_info *target;
+    const resplit_plan_summary *plan;
+    const int64_t *roi_start; /* NULL: the whole source */
+    const int64_t *roi_stop;
+    const resplit_cost *actual; /* NULL: only planned */
+    double seconds;
+};
+
+/* The length by which an axis is evenly cut (the last block may be shorter), or 0 when its lengths are uneven. */
+int64_t cli_even_length(const resplit_chunks *axis, int64_t extent);
+
+/* "5.8 GiB". */
+void cli_format_bytes(int64_t bytes, char out[CLI_BYTES_TEXT]);
+
+void cli_report_result(const struct cli_result *result);
+void cli_report_info(const resplit_info *info);
+void cli_report_difference(const resplit_info *info, const resplit_difference *difference);
+
+/* Print one object and a newline, or nothing and return false. */
+bool cli_json_result(const struct cli_result *result, resplit_error *err);
+bool cli_json_info(const resplit_info *info, resplit_error *err);
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err);
+
+#endif
