@@ -247,6 +247,58 @@ static void particular_case_needs_one_input_file(void **state)
     }
 }
 
+/* The least memory with which multiple takes slabs of `slices` slices. */
+static int64_t memory_for_slices(const rs_problem *problem, int64_t slices)
+{
+    int64_t too_little = 0, enough = 1LL << 40;
+    while (enough - too_little > 1) {
+        rs_request request = {.strategy = "multiple", .memory = too_little + (enough - too_little) / 2};
+        rs_plan plan;
+        bool fits = rs_plan_make(problem, &request, &plan, NULL) == RESPLIT_OK;
+        fits = fits && plan.buffer[0].step >= slices && plan.buffer[1].n == 1 && plan.buffer[2].n == 1;
+        *(fits ? &enough : &too_little) = request.memory;
+        rs_plan_release(&plan);
+    }
+    return enough;
+}
+
+/*
+ * "it can also be used to split and merge data with the same behavior than the multiple strategy": the buffers are the same,
+ * and so are the seeks where memory is a whole number of slices and nothing more: a last slab as long as the others. Where
+ * it is shorter, keep uses what it leaves free to keep leftovers, and is better.
+ */
+static void keep_is_multiple_for_a_split_or_a_merge(void **state)
+{
+    (void)state;
+    static const shape3 shapes[][2] = {
+        {{{60, 50, 40}}, {{7, 9, 11}}}, {{{48, 20, 30}}, {{16, 20, 7}}}, {{{36, 35, 34}}, {{36, 5, 34}}}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const shape3 *shape = &shapes[i][0], *small = &shapes[i][1];
+        for (int split = 0; split < 2; split++) {
+            rs_problem problem = even_problem(3, shape->at, split ? shape->at : small->at, split ? small->at : shape->at, 2);
+            for (int64_t slices = 1; slices <= shape->at[0]; slices++) {
+                int64_t memory = memory_for_slices(&problem, slices);
+                rs_plan multiple, keep;
+                rs_request request = {.strategy = "multiple", .memory = memory};
+                assert_int_equal(rs_plan_make(&problem, &request, &multiple, NULL), RESPLIT_OK);
+                request.strategy = "keep";
+                assert_int_equal(rs_plan_make(&problem, &request, &keep, NULL), RESPLIT_OK);
+                for (int d = 0; d < 3; d++) {
+                    assert_int_equal(keep.buffer[d].n, multiple.buffer[d].n);
+                    assert_int_equal(rs_axis_longest(&keep.buffer[d]), rs_axis_longest(&multiple.buffer[d]));
+                }
+                assert_true(total_seeks(&keep.predicted) <= total_seeks(&multiple.predicted));
+                if (shape->at[0] % slices == 0) {
+                    assert_int_equal(total_seeks(&keep.predicted), total_seeks(&multiple.predicted));
+                }
+                rs_plan_release(&multiple);
+                rs_plan_release(&keep);
+            }
+            rs_problem_release(&problem);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +310,7 @@ int main(void)
         cmocka_unit_test(held_elements_in_the_best_order),
         cmocka_unit_test(the_twenty_four_cases_of_october_2020),
         cmocka_unit_test(particular_case_needs_one_input_file),
+        cmocka_unit_test(keep_is_multiple_for_a_split_or_a_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
