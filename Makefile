@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The front door. Everything is built under build/; CMake does the work (see CMakePresets.json).
+
+PREFIX ?= /usr/local
+SECONDS = 60
+BENCH =
+
+.PHONY: build help demo test install format check bench bench-quick fuzz clean
+
+build: ## build the library and the command (build/release)
+	@tools/bootstrap.sh build
+	@tools/build.sh release no-tests
+	@echo "built: build/release/resplit"
+
+help: ## say what there is
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+demo: build ## split, resplit and merge a sample volume, and compare
+	@tools/demo.sh build/release/resplit
+
+test: ## run every suite (set-up included)
+	@tools/bootstrap.sh test
+	@tools/build.sh release
+	@tools/test.sh release
+
+install: build ## install under PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(abspath $(PREFIX))"
+
+format: ## lay out the C files
+	@find src cli include tests bench -name '*.[ch]' | xargs clang-format -i
+
+check: ## warnings as errors, clang-tidy, layout, sanitizers and their tests
+	@tools/bootstrap.sh check
+	@tools/check.sh
+
+bench: ## time against cp, 700^3 and 1400^3 (long; BENCH="options" for bench/bench.py)
+	@tools/bootstrap.sh bench
+	@tools/build.sh release
+	@build/venv/bin/python bench/bench.py --resplit build/release/resplit --full $(BENCH)
+
+bench-quick: ## the same on 700^3 only, a few minutes
+	@tools/bootstrap.sh bench
+	@tools/build.sh release
+	@build/venv/bin/python bench/bench.py --resplit build/release/resplit $(BENCH)
+
+fuzz: ## run every fuzz target for SECONDS (60) each
+	@tools/bootstrap.sh fuzz
+	@tools/build.sh fuzz
+	@tools/fuzz.sh $(SECONDS)
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs every suite on a build: ctest, then pytest. Both run even when the first fails.
+#
+# usage: tools/test.sh PRESET
+#
+# Tests see RESPLIT (the command), and RESPLIT_SANITIZED=1 when memory and speed are a sanitizer's and not ours.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+preset=$1
+build=$PWD/build/$preset
+status=0
+
+export RESPLIT=$build/resplit
+case $preset in
+    asan | fuzz) export RESPLIT_SANITIZED=1 ;;
+esac
+export PYTHONDONTWRITEBYTECODE=1
+# Every run ends with a sync, which on a busy disk waits for everybody's data: in memory it waits for nobody's.
+if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 ] 2>/dev/null; then
+    export TMPDIR=/dev/shm
+fi
+
+ctest --test-dir "$build" --output-on-failure --no-tests=error --no-label-summary -j "$(nproc)" || status=1
+build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 || status=1
+exit $status
