@@ -165,12 +165,12 @@ typedef struct resplit_target {
 
 /* What is known about an array; see resplit_array_info. */
 typedef struct resplit_info {
-    const char *path;   /* NULL when only described                                           */
-    const char *format; /* "raw", "npy"                                                       */
-    const char *dtype;  /* as in a .npy header: "<u2"; a list of fields for records           */
-    int64_t itemsize;   /* bytes of one element                                               */
-    char order;         /* 'C' or 'F'                                                         */
-    bool folder;        /* a folder of blocks rather than one file                            */
+    const char *path;    /* NULL when only described                                           */
+    const char *format;  /* "raw", "npy"                                                       */
+    const char *dtype;   /* as in a .npy header: "<u2"; a list of fields for records           */
+    int64_t itemsize;    /* bytes of one element                                               */
+    char order;          /* 'C' or 'F'                                                         */
+    bool folder;         /* a folder of blocks rather than one file                            */
     const char *pattern; /* names in the folder; NULL for one file                            */
     int ndim;
     int64_t shape[RESPLIT_MAX_NDIM];
@@ -199,8 +199,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_describe(const respl
  * target is only planned for. Keeps no pointer to `source`.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_create(const char *path, const resplit_array *source,
-                                                                   const resplit_target *target,
-                                                                   resplit_array **out, resplit_error *err);
+                                                                   const resplit_target *target, resplit_array **out,
+                                                                   resplit_error *err);
 
 /* Borrowed; lives as long as the array. */
 RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
@@ -234,8 +234,8 @@ typedef struct resplit_plan_summary {
     const char *strategy;
     int64_t memory; /* the budget it was made for                                              */
     int ndim;
-    int64_t shape[RESPLIT_MAX_NDIM];           /* of the box that is moved                     */
-    resplit_chunks buffer[RESPLIT_MAX_NDIM];   /* even: length, count 0; uneven: lengths */
+    int64_t shape[RESPLIT_MAX_NDIM];         /* of the box that is moved                     */
+    resplit_chunks buffer[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: lengths */
     int64_t n_buffers;
     int loop_order[RESPLIT_MAX_NDIM]; /* axes, outermost loop first                            */
     bool kept[RESPLIT_MAX_NDIM];      /* target blocks are held until complete along this axis */
@@ -253,8 +253,8 @@ typedef struct resplit_plan resplit_plan;
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_make(const resplit_array *source,
                                                                 const resplit_array *target,
-                                                                const resplit_plan_options *options,
-                                                                resplit_plan **out, resplit_error *err);
+                                                                const resplit_plan_options *options, resplit_plan **out,
+                                                                resplit_error *err);
 
 /* Borrowed; lives as long as the plan. */
 RESPLIT_API const resplit_plan_summary *resplit_plan_info(const resplit_plan *plan);
@@ -289,8 +289,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *pl
 
 typedef struct resplit_difference {
     bool equal;
-    int64_t n_different;              /* elements                                              */
-    int64_t index[RESPLIT_MAX_NDIM];  /* one that differs, when not equal                      */
+    int64_t n_different;             /* elements                                              */
+    int64_t index[RESPLIT_MAX_NDIM]; /* one that differs, when not equal                      */
 } resplit_difference;
 
 /*

@@ -8,8 +8,8 @@
 
 enum {
     PAGE = 4096,
-    SMALL_ROUND = 16,      /* what malloc rounds to, and about what it adds */
-    MAP_FROM = 64 * 1024,  /* smaller blocks would waste too much of a page */
+    SMALL_ROUND = 16,         /* what malloc rounds to, and about what it adds */
+    MAP_FROM = 64 * 1024,     /* smaller blocks would waste too much of a page */
     MAX_MAPPINGS = 16 * 1024, /* systems allow about 65,000 mappings in a process */
 };
 

@@ -35,7 +35,8 @@ static void locate(const rs_problem *problem, const rs_box *box, int64_t i, int6
     }
 }
 
-static resplit_status compare_unit(rs_run *run, const rs_step *step, const rs_box *box, void *memory, resplit_error *err)
+static resplit_status compare_unit(rs_run *run, const rs_step *step, const rs_box *box, void *memory,
+                                   resplit_error *err)
 {
     const rs_problem *problem = run->problem;
     const comparison *c = run->sink_state;

@@ -25,12 +25,8 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                            resplit_error *err)
 {
     rs_output output;
-    rs_run run = {.problem = problem,
-                  .plan = plan,
-                  .source = source,
-                  .target = target,
-                  .options = options,
-                  .sink = write_unit};
+    rs_run run = {
+        .problem = problem, .plan = plan, .source = source, .target = target, .options = options, .sink = write_unit};
     resplit_status rc = rs_output_begin(&output, target, source, err);
     if (rc == RESPLIT_OK) {
         rs_files_init(&run.targets, target, output.part, O_WRONLY);

@@ -19,8 +19,9 @@ static resplit_status read_run(const rs_block_file *file, char *memory, int64_t 
                                  (long long)(at + done), file->path);
         }
         if (got == 0) {
-            return rs_fail(err, RESPLIT_EFORMAT, "'%s' ends at %lld, expected %lld bytes at %lld: it shrank while it was read",
-                           file->path, (long long)(at + done), (long long)n, (long long)at);
+            return rs_fail(err, RESPLIT_EFORMAT,
+                           "'%s' ends at %lld, expected %lld bytes at %lld: it shrank while it was read", file->path,
+                           (long long)(at + done), (long long)n, (long long)at);
         }
         done += got;
     }

@@ -85,8 +85,8 @@ static resplit_status write_head(rs_files *files, const int64_t *index, int fd, 
     return rc;
 }
 
-static resplit_status open_block(rs_files *files, const int64_t *index, int64_t block, bool create,
-                                 rs_open_file **out, resplit_error *err)
+static resplit_status open_block(rs_files *files, const int64_t *index, int64_t block, bool create, rs_open_file **out,
+                                 resplit_error *err)
 {
     int fd;
     RS_TRY(make_room(files, out, err));
@@ -107,8 +107,7 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, bool create, 
         RS_TRY(open_block(files, index, block, create, &file, err));
     }
     file->used = ++files->clock;
-    *out = (rs_block_file){
-        .fd = file->fd, .path = files->path, .offset = rs_array_block_offset(files->array, index)};
+    *out = (rs_block_file){.fd = file->fd, .path = files->path, .offset = rs_array_block_offset(files->array, index)};
     return RESPLIT_OK;
 }
 

@@ -10,6 +10,11 @@ static int64_t slot_of(const rs_pending *pending, int64_t key)
     return (int64_t)(mixed >> 20) & (pending->n_slots - 1);
 }
 
+static int64_t table_bytes(const rs_pending *pending)
+{
+    return pending->n_slots * (int64_t)sizeof(void *);
+}
+
 resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_layout *target, int64_t n,
                                resplit_error *err)
 {
@@ -18,9 +23,9 @@ resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_
         pending->n_slots *= 2;
     }
     void *slots;
-    RS_TRY(rs_budget_alloc(budget, pending->n_slots * (int64_t)sizeof *pending->slots, &slots, err));
+    RS_TRY(rs_budget_alloc(budget, table_bytes(pending), &slots, err));
     pending->slots = slots;
-    memset(pending->slots, 0, (size_t)pending->n_slots * sizeof *pending->slots);
+    memset(pending->slots, 0, (size_t)table_bytes(pending));
     return RESPLIT_OK;
 }
 
@@ -34,7 +39,7 @@ void rs_pending_release(rs_pending *pending)
             rs_pending_drop(pending, pending->slots[i]);
         }
     }
-    rs_budget_release(pending->budget, pending->slots, pending->n_slots * (int64_t)sizeof *pending->slots);
+    rs_budget_release(pending->budget, pending->slots, table_bytes(pending));
     pending->slots = NULL;
 }
 

@@ -2,8 +2,8 @@
 /* system.c - how much memory this process may use: the system's, its control groups' and its own limits. */
 #include "engine/system.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,15 +14,21 @@ static int64_t physical_memory(void)
     return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
 }
 
-/* A number in a file of its own, or INT64_MAX ("max", no such file). */
-static int64_t read_number(const char *path)
+/* The number after `key` in the first line of a file that starts with it; INT64_MAX where there is none ("max"). */
+static int64_t read_number(const char *path, const char *key)
 {
     int64_t value = INT64_MAX;
+    char line[256];
     FILE *file = fopen(path, "re");
-    if (file != NULL) {
-        if (fscanf(file, "%" SCNd64, &value) != 1) {
-            value = INT64_MAX;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            char *end, *digits = line + strlen(key);
+            long long number = strtoll(digits, &end, 10);
+            value = end != digits && number >= 0 ? number : INT64_MAX;
+            break;
         }
+    }
+    if (file != NULL) {
         (void)fclose(file);
     }
     return value;
@@ -30,16 +36,8 @@ static int64_t read_number(const char *path)
 
 static int64_t available_memory(void)
 {
-    int64_t kib = -1;
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file != NULL && kib < 0 && fgets(line, sizeof line, file) != NULL) {
-        (void)sscanf(line, "MemAvailable: %" SCNd64 " kB", &kib);
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return kib >= 0 ? kib * 1024 : physical_memory();
+    int64_t kib = read_number("/proc/meminfo", "MemAvailable:");
+    return kib < INT64_MAX / 1024 ? kib * 1024 : physical_memory();
 }
 
 /* What is left in one control group and in all that contain it; `root` is where the hierarchy is mounted. */
@@ -49,9 +47,9 @@ static int64_t left_in_groups(const char *root, char *group, const char *limit, 
     for (;;) {
         char path[4096];
         (void)snprintf(path, sizeof path, "%s%s/%s", root, group, limit);
-        int64_t most = read_number(path);
+        int64_t most = read_number(path, "");
         (void)snprintf(path, sizeof path, "%s%s/%s", root, group, used);
-        int64_t now = read_number(path);
+        int64_t now = read_number(path, "");
         if (most != INT64_MAX && most < physical_memory()) {
             /* Page cache counts as used, and gives way: so at least half of the limit is taken to be free. */
             int64_t left = now == INT64_MAX || now > most / 2 ? most / 2 : most - now;

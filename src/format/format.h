@@ -34,9 +34,9 @@ typedef struct rs_head {
 void rs_head_release(rs_head *head);
 
 typedef struct rs_format {
-    const char *name;             /* "npy": printed, and the word on the command line        */
-    const char *const *suffixes;  /* NULL-terminated; the first one names new blocks          */
-    bool has_header;              /* the file describes itself                                */
+    const char *name;            /* "npy": printed, and the word on the command line        */
+    const char *const *suffixes; /* NULL-terminated; the first one names new blocks          */
+    bool has_header;             /* the file describes itself                                */
     /* Parses the header of an open file of `size` bytes; every number is checked. NULL without header. */
     resplit_status (*parse_head)(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err);
     /* Appends the bytes that stand before the data of a block. NULL without header. */
@@ -50,15 +50,15 @@ struct resplit_array {
     const rs_format *format;
     char *path; /* owned; NULL when only described */
     rs_dtype dtype;
-    rs_layout layout;      /* the whole array; axes borrow from cuts */
-    char order;            /* 'C' or 'F', the same as layout.order */
-    int64_t *cuts[RS_MAX_NDIM]; /* owned positions of uneven axes, else NULL */
-    char *pattern;         /* owned; NULL: one file, the path itself */
-    int64_t data_offset;   /* of every block, when offsets is NULL */
-    int64_t *offsets;      /* owned; per block in C order, when they differ */
+    rs_layout layout;            /* the whole array; axes borrow from cuts */
+    char order;                  /* 'C' or 'F', the same as layout.order */
+    int64_t *cuts[RS_MAX_NDIM];  /* owned positions of uneven axes, else NULL */
+    char *pattern;               /* owned; NULL: one file, the path itself */
+    int64_t data_offset;         /* of every block, when offsets is NULL */
+    int64_t *offsets;            /* owned; per block in C order, when they differ */
     int64_t origin[RS_MAX_NDIM]; /* a target: where it lies in its source */
-    bool overwrite;        /* a target: replace what is there */
-    resplit_info info;     /* the public view of all this */
+    bool overwrite;              /* a target: replace what is there */
+    resplit_info info;           /* the public view of all this */
 };
 
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err);

@@ -294,7 +294,8 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
 static int64_t charge(int64_t bytes, int64_t n)
 {
     int64_t large = rs_min(n, bytes / (64 * 1024));
-    return saturating_add(bytes, saturating_add(saturating_mul(large, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
+    return saturating_add(
+        bytes, saturating_add(saturating_mul(large, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
 }
 
 static int64_t least_staging(const rs_plan *plan, int64_t itemsize)
@@ -347,10 +348,10 @@ bool rs_plan_predict(const rs_problem *problem, rs_plan *plan)
 resplit_status rs_plan_refuse(const rs_plan *plan, resplit_error *err)
 {
     int64_t needed = plan->predicted.peak_bytes;
-    resplit_status rc = rs_fail(err, RESPLIT_EBUDGET,
-                                "no plan fits %" PRId64 " bytes (strategy '%s'); this problem needs at least %" PRId64
-                                " bytes",
-                                plan->memory, plan->strategy, needed);
+    resplit_status rc =
+        rs_fail(err, RESPLIT_EBUDGET,
+                "no plan fits %" PRId64 " bytes (strategy '%s'); this problem needs at least %" PRId64 " bytes",
+                plan->memory, plan->strategy, needed);
     if (err != NULL) {
         err->needed_bytes = needed;
     }

@@ -93,10 +93,10 @@ resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, res
 /* ---- Memory that an engine needs beside the data: part of the contract between prediction and engine ---- */
 
 enum {
-    RS_FIXED_BYTES = 24 * 1024,   /* open files, paths, headers, the run itself */
-    RS_PIECE_BYTES = 768,         /* records of a piece and of its unit, and their slots in the table */
-    RS_LEAST_STAGING = 4096,      /* or one element, if that is larger */
-    RS_MOST_STAGING = 2 << 20,    /* stays in cache; larger transfers gain nothing */
+    RS_FIXED_BYTES = 24 * 1024, /* open files, paths, headers, the run itself */
+    RS_PIECE_BYTES = 768,       /* records of a piece and of its unit, and their slots in the table */
+    RS_LEAST_STAGING = 4096,    /* or one element, if that is larger */
+    RS_MOST_STAGING = 2 << 20,  /* stays in cache; larger transfers gain nothing */
 };
 
 #endif

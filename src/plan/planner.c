@@ -57,10 +57,8 @@ resplit_cost rs_plan_floor(const rs_problem *problem)
         return (resplit_cost){0};
     }
     int64_t bytes = problem->n_elements * problem->itemsize;
-    return (resplit_cost){.read_seeks = problem->n_source,
-                          .write_seeks = problem->n_target,
-                          .bytes_read = bytes,
-                          .bytes_written = bytes};
+    return (resplit_cost){
+        .read_seeks = problem->n_source, .write_seeks = problem->n_target, .bytes_read = bytes, .bytes_written = bytes};
 }
 
 static bool is_cheaper(const resplit_cost *a, const resplit_cost *b)

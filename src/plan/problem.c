@@ -26,8 +26,8 @@ static void set_window(const rs_layout *layout, const int64_t *start, const int6
     }
 }
 
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
-                               rs_problem *out, resplit_error *err)
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
+                               resplit_error *err)
 {
     static const int64_t zero[RS_MAX_NDIM];
     int64_t skipped[RS_MAX_NDIM];

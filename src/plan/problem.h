@@ -14,16 +14,16 @@ typedef struct rs_problem {
     int64_t itemsize;
     int64_t n_elements;
     int64_t shape[RS_MAX_NDIM];
-    rs_layout source;                   /* seen through the region of interest                        */
-    rs_layout target;                   /* covers it exactly                                          */
-    int64_t source_index[RS_MAX_NDIM];  /* index, in the whole source, of the first block that is seen */
-    int64_t n_source, n_target;         /* blocks                                                     */
-    int64_t *cuts;                      /* owned; what uneven axes borrow                             */
+    rs_layout source;                  /* seen through the region of interest                        */
+    rs_layout target;                  /* covers it exactly                                          */
+    int64_t source_index[RS_MAX_NDIM]; /* index, in the whole source, of the first block that is seen */
+    int64_t n_source, n_target;        /* blocks                                                     */
+    int64_t *cuts;                     /* owned; what uneven axes borrow                             */
 } rs_problem;
 
 /* The region of `source` that starts at `origin` and has the shape of `target`. Copies all it needs. */
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
-                               rs_problem *out, resplit_error *err);
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
+                               resplit_error *err);
 void rs_problem_release(rs_problem *problem);
 
 /* Two problems with the same hash have the same plans. */

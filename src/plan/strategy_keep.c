@@ -113,7 +113,7 @@ static bool stretch_to_aggregate(const rs_problem *problem, rs_plan *plan)
 /* One source block more at a time; the axis of the largest leftover, which is the innermost loop, first. */
 static void stretch_beyond(const rs_problem *problem, rs_plan *plan)
 {
-    int axes[RS_MAX_NDIM];
+    int axes[RS_MAX_NDIM] = {0};
     for (int i = 0; i < plan->ndim; i++) {
         axes[i] = plan->loop[plan->ndim - 1 - i];
     }

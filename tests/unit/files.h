@@ -51,8 +51,7 @@ static inline void remove_tree(const char *path)
     char inner[1024];
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            (void)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-            if (unlink(inner) != 0) {
+            if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < (int)sizeof inner && unlink(inner) != 0) {
                 remove_tree(inner); /* test folders are two deep */
             }
         }

@@ -206,6 +206,7 @@ static void copies_are_what_a_plain_loop_gives(void **state_)
         }
         random_strides(ndim, shape, size, from);
         random_strides(ndim, shape, size, to);
+        assert_true(n > 0 && n < 1 << 24);
         char *src = malloc((size_t)n), *dst = malloc((size_t)n), *expected = malloc((size_t)n);
         for (int64_t i = 0; i < n; i++) {
             src[i] = (char)random_in(-128, 127);
