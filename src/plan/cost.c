@@ -7,34 +7,19 @@
  *
  *     runs = prod(full) + sum over t of  prod(extent before t) * part[t] * prod(full after t)
  *
- * Memory. After buffer t has been read, what is held is what was read so far less the units completed before:
- *
- *     held(t) = READ(t) - DONE(t),    both counted in loop order, so both are mixed-radix numbers:
- *
- *     READ = lo*N + w*READ'           lo: elements before the buffer, w: in it         READ' of the inner loops, 1 at last
- *     DONE = F(lo)*N + (F(hi)-F(lo))*DONE'    F: nearest block border below           DONE' of the inner loops, 0 at last
- *
- * where N is the number of elements of the inner loops, and F(x) = x along axes that are not kept. The largest held(t) is
- * found from the innermost loop outwards: of all pairs (READ, DONE) that the inner loops can give only the convex hull can
- * lead to a maximum, since every outer loop combines them linearly.
+ * Memory: held.h for the data, and what an engine needs beside it.
  */
 #include "base/budget.h"
+#include "plan/held.h"
 #include "plan/plan.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- Seeks --------------------------------------------------------------------------------- */
 
-typedef struct piece_count {
-    int64_t full, part;
-} piece_count;
-
-/* Pieces of the blocks along one axis, cut at the buffers' borders, or not at all when buffers is NULL. */
-static piece_count count_pieces(const rs_axis *blocks, const rs_axis *buffers)
+rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
 {
-    piece_count count = {0, 0};
+    rs_pieces count = {0, 0};
     for (int64_t i = 0; i < blocks->n; i++) {
         rs_span seen = rs_axis_span(blocks, i), stored = rs_axis_stored(blocks, i);
         int64_t n = 1;
@@ -50,176 +35,49 @@ static piece_count count_pieces(const rs_axis *blocks, const rs_axis *buffers)
     return count;
 }
 
-/* Runs over all blocks of a layout; along axes in `uncut` the buffers do not cut. No sum can overflow: there are no more
-   runs than elements. */
-static int64_t count_runs(const rs_layout *layout, const rs_plan *plan, uint32_t uncut)
+int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
 {
     int64_t full = 1, runs = 0; /* of the axes faster than the one at hand */
     for (int i = layout->ndim - 1; i >= 0; i--) {
         int d = layout->order[i];
-        piece_count count = count_pieces(&layout->axis[d], (uncut >> d & 1) != 0 ? NULL : &plan->buffer[d]);
-        runs = layout->axis[d].extent * runs + count.part * full;
-        full *= count.full;
+        runs = layout->axis[d].extent * runs + pieces[d].part * full;
+        full *= pieces[d].full;
     }
     return runs + full;
 }
 
+/* Runs over all blocks of a layout; along axes in `uncut` the buffers do not cut. */
+static int64_t count_runs(const rs_layout *layout, const rs_plan *plan, uint32_t uncut)
+{
+    rs_pieces pieces[RS_MAX_NDIM];
+    for (int d = 0; d < layout->ndim; d++) {
+        pieces[d] = rs_pieces_count(&layout->axis[d], (uncut >> d & 1) != 0 ? NULL : &plan->buffer[d]);
+    }
+    return rs_pieces_runs(layout, pieces);
+}
+
 /* ---- Held elements ------------------------------------------------------------------------- */
 
-typedef struct point {
-    int64_t read, done;
-} point;
-
-typedef struct hull {
-    point *at;
-    size_t n, room;
-} hull;
-
-static int by_read_then_done(const void *a, const void *b)
-{
-    const point *p = a, *q = b;
-    if (p->read != q->read) {
-        return p->read < q->read ? -1 : 1;
-    }
-    return (p->done > q->done) - (p->done < q->done);
-}
-
-/* Is b on or above the line from a to c (no better than the better of the two for any weights)? a.read < b.read < c.read. */
-static bool is_above(point a, point b, point c)
-{
-    return (__int128)(b.done - a.done) * (c.read - a.read) >= (__int128)(c.done - a.done) * (b.read - a.read);
-}
-
-/* Keeps the points that maximise x * read - y * done for some x, y >= 0: the lower right chain of the convex hull. */
-static void hull_reduce(hull *h)
-{
-    if (h->n < 2) {
-        return;
-    }
-    qsort(h->at, h->n, sizeof *h->at, by_read_then_done);
-    size_t n = 0;
-    for (size_t i = 0; i < h->n; i++) {
-        point p = h->at[i];
-        if (n > 0 && h->at[n - 1].read == p.read) {
-            continue; /* the same read with less done came first */
-        }
-        while (n > 0 && h->at[n - 1].done >= p.done) {
-            n--;
-        }
-        while (n > 1 && is_above(h->at[n - 2], h->at[n - 1], p)) {
-            n--;
-        }
-        h->at[n++] = p;
-    }
-    h->n = n;
-}
-
-static bool hull_add(hull *h, point p)
-{
-    if (h->n == h->room) {
-        hull_reduce(h);
-        if (h->n >= h->room / 2) {
-            size_t room = h->room < 64 ? 64 : 2 * h->room;
-            point *at = realloc(h->at, room * sizeof *at);
-            if (at == NULL) {
-                return false;
-            }
-            h->at = at;
-            h->room = room;
-        }
-    }
-    h->at[h->n++] = p;
-    return true;
-}
-
-/* Which elements count as taken up once a buffer's border is at x: those read, or all of every unit that was begun. */
-typedef enum storage_kind { PIECES, WHOLE_UNITS } storage_kind;
-
-typedef struct loop_axis {
-    const rs_axis *buffers, *target;
-    bool kept;
-    storage_kind storage;
-    int64_t inner; /* elements of all inner loops */
-} loop_axis;
-
-/* What the inner loops can give, combined with buffer t of this one. */
-static bool combine(const loop_axis *a, int64_t t, const hull *inner, hull *outer)
-{
-    rs_span span = rs_axis_span(a->buffers, t);
-    int64_t begun_lo = span.lo, begun_hi = span.hi, done_lo = span.lo, done_hi = span.hi;
-    if (a->kept) {
-        done_lo = rs_axis_floor(a->target, span.lo);
-        done_hi = rs_axis_floor(a->target, span.hi);
-        if (a->storage == WHOLE_UNITS) {
-            begun_lo = rs_axis_ceil(a->target, span.lo);
-            begun_hi = rs_axis_ceil(a->target, span.hi);
-        }
-    }
-    for (size_t i = 0; i < inner->n; i++) {
-        point p = {begun_lo * a->inner + (begun_hi - begun_lo) * inner->at[i].read,
-                   done_lo * a->inner + (done_hi - done_lo) * inner->at[i].done};
-        if (!hull_add(outer, p)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/*
- * The buffers that can matter along one axis. Between two block borders nothing changes but lo, in which everything is
- * linear, so the first and the last buffer there suffice: those next to the buffers that hold a border.
- */
-static bool combine_all(const loop_axis *a, const hull *inner, hull *outer)
-{
-    const rs_axis *marks = a->kept ? a->target : NULL;
-    int64_t n = a->buffers->n, n_marks = marks != NULL ? marks->n : 0;
-    if (a->buffers->step == 0 || n <= 3 * n_marks + 8) {
-        for (int64_t t = 0; t < n; t++) {
-            if (!combine(a, t, inner, outer)) {
-                return false;
-            }
-        }
-        return true;
-    }
-    int64_t done = -1; /* last buffer combined */
-    for (int64_t i = -1; i <= n_marks; i++) {
-        int64_t border = i < 0 ? 0 : i == n_marks ? a->buffers->extent : rs_axis_span(marks, i).hi;
-        int64_t t = border > 0 ? rs_axis_find(a->buffers, border - 1) : 0;
-        for (int64_t near = rs_max(done + 1, t - 2); near <= rs_min(n - 1, t + 2); near++) {
-            if (!combine(a, near, inner, outer)) {
-                return false;
-            }
-            done = near;
-        }
-    }
-    return true;
-}
-
 /* Most elements held at once; INT64_MAX without memory to find out. */
-static int64_t count_held(const rs_problem *problem, const rs_plan *plan, storage_kind storage)
+static int64_t count_held(const rs_problem *problem, const rs_plan *plan, rs_storage storage)
 {
-    hull inner = {0}, outer = {0};
-    int64_t elements = 1, held = INT64_MAX;
-    bool ok = hull_add(&inner, (point){1, 0});
-    for (int i = plan->ndim - 1; ok && i >= 0; i--) {
+    rs_stretches stretches[RS_MAX_NDIM] = {{0}};
+    const rs_stretches *loops[RS_MAX_NDIM] = {0};
+    int64_t extents[RS_MAX_NDIM], held = INT64_MAX;
+    bool ok = true;
+    for (int i = 0; ok && i < plan->ndim; i++) {
         int d = plan->loop[i];
-        loop_axis axis = {&plan->buffer[d], &problem->target.axis[d], (plan->kept >> d & 1) != 0, storage, elements};
-        outer.n = 0;
-        ok = combine_all(&axis, &inner, &outer);
-        hull_reduce(&outer);
-        hull swap = inner;
-        inner = outer;
-        outer = swap;
-        elements *= problem->shape[d];
+        bool kept = (plan->kept >> d & 1) != 0;
+        ok = rs_stretches_make(&plan->buffer[d], &problem->target.axis[d], kept, storage, &stretches[i]);
+        loops[i] = &stretches[i];
+        extents[i] = problem->shape[d];
     }
     if (ok) {
-        held = 0;
-        for (size_t i = 0; i < inner.n; i++) {
-            held = rs_max(held, inner.at[i].read - inner.at[i].done);
-        }
+        held = rs_held_peak(plan->ndim, loops, extents);
     }
-    free(inner.at);
-    free(outer.at);
+    for (int i = 0; i < plan->ndim; i++) {
+        rs_stretches_release(&stretches[i]);
+    }
     return held;
 }
 
@@ -316,8 +174,8 @@ static void set_staging(rs_plan *plan, int64_t itemsize, int64_t peak)
 
 bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
 {
-    int64_t held = count_held(problem, plan, PIECES);
-    int64_t whole = plan->kept != 0 ? count_held(problem, plan, WHOLE_UNITS) : held;
+    int64_t held = count_held(problem, plan, RS_PIECES);
+    int64_t whole = plan->kept != 0 ? count_held(problem, plan, RS_WHOLE_UNITS) : held;
     plan->n_pieces = rs_min(bound_pieces(problem, plan), rs_max(1, held));
     int64_t fixed = saturating_add(RS_FIXED_BYTES, least_staging(plan, problem->itemsize));
     int64_t peak = saturating_add(fixed, charge(saturating_mul(held, problem->itemsize), plan->n_pieces));

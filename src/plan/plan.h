@@ -69,6 +69,17 @@ void rs_plan_cut_even(rs_plan *plan, int d, int64_t length);
 
 /* ---- cost.c ---- */
 
+/* Pieces into which cuts divide the blocks along an axis: as long as the stored block, or not. */
+typedef struct rs_pieces {
+    int64_t full, part;
+} rs_pieces;
+
+/* Pieces of `blocks` cut by `buffers`; NULL: not cut. */
+rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers);
+
+/* Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements. */
+int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces);
+
 /* Fills plan->predicted, chooses how units are stored and how large the staging area is. True when it fits the budget. */
 bool rs_plan_predict(const rs_problem *problem, rs_plan *plan);
 
