@@ -207,6 +207,29 @@ RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
 
 RESPLIT_API void resplit_array_close(resplit_array *array);
 
+/* ---- Devices ------------------------------------------------------------------------------- */
+
+/* What a disk can do, as far as predicted seconds depend on it. */
+typedef struct resplit_device {
+    char name[32];
+    double latency;         /* seconds of one seek                                             */
+    double depth;           /* seeks that can be under way at once                             */
+    double read_bandwidth;  /* bytes per second                                                */
+    double write_bandwidth; /* bytes per second                                                */
+    double both_bandwidth;  /* bytes per second read and written together, at the same time    */
+} resplit_device;
+
+/* The known devices by number, from 0: "hdd", "ssd", "nvme", "nfs"; NULL past the last. */
+RESPLIT_API const char *resplit_device_name(int i);
+
+/* A known device. RESPLIT_EINVAL for an unknown name. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_device_find(const char *name, resplit_device *out,
+                                                                  resplit_error *err);
+
+/* Measures the file system that `folder` lies on, with a temporary file there: takes a second or two. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_device_measure(const char *folder, resplit_device *out,
+                                                                     resplit_error *err);
+
 /* ---- Plans --------------------------------------------------------------------------------- */
 
 /*
@@ -223,10 +246,19 @@ typedef struct resplit_cost {
     int64_t temp_bytes; /* written to temporary files                                          */
 } resplit_cost;
 
-/* strategy: NULL or "auto", or one of resplit_strategy_name. memory: the budget in bytes. */
+/*
+ *   strategy  NULL or "auto", or one of resplit_strategy_name
+ *   memory    the budget in bytes
+ *   minimize  what "auto" looks for among the plans that fit: "seconds" (NULL), "seeks", "bytes" or "memory"
+ *   device    what seconds are predicted for; NULL: "ssd". Copied
+ *   temp      folder for a temporary file, should the plan need one; NULL: beside the target. Copied
+ */
 typedef struct resplit_plan_options {
     const char *strategy;
     int64_t memory;
+    const char *minimize;
+    const resplit_device *device;
+    const char *temp;
 } resplit_plan_options;
 
 /* What is in a plan; see resplit_plan_info. */
@@ -240,7 +272,10 @@ typedef struct resplit_plan_summary {
     int loop_order[RESPLIT_MAX_NDIM]; /* axes, outermost loop first                            */
     bool kept[RESPLIT_MAX_NDIM];      /* target blocks are held until complete along this axis */
     resplit_cost predicted;
+    double seconds;     /* predicted, on the device                                            */
     resplit_cost floor; /* no plan can do with less: one seek per block, every byte once       */
+    double floor_seconds;
+    resplit_device device;
     uint64_t problem_hash;
 } resplit_plan_summary;
 

@@ -3,6 +3,7 @@
 #include "engine/run.h"
 #include "engine/system.h"
 #include "format/format.h"
+#include "plan/device.h"
 #include "plan/plan.h"
 
 #include <errno.h>
@@ -67,6 +68,21 @@ const resplit_info *resplit_array_info(const resplit_array *array)
 void resplit_array_close(resplit_array *array)
 {
     rs_array_close(array);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------- */
+
+const char *resplit_device_name(int i)
+{
+    const resplit_device *device = rs_device_at(i);
+    return device != NULL ? device->name : NULL;
+}
+
+resplit_status resplit_device_find(const char *name, resplit_device *out, resplit_error *err)
+{
+    const resplit_device *device = rs_device_find(name);
+    *out = device != NULL ? *device : (resplit_device){.depth = 1};
+    return device != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "there is no device '%s'", name);
 }
 
 /* ---- Plans --------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ typedef struct rs_strategy {
     resplit_status (*propose)(const rs_problem *problem, rs_plan *plan, resplit_error *err);
 } rs_strategy;
 
-extern const rs_strategy rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
+extern const rs_strategy rs_strategy_best, rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple,
+    rs_strategy_keep;
 
 /* ---- planner.c ---- */
 

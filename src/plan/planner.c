@@ -7,10 +7,7 @@
 #include <string.h>
 
 static const rs_strategy *const strategies[] = {
-    &rs_strategy_keep,
-    &rs_strategy_multiple,
-    &rs_strategy_clustered,
-    &rs_strategy_naive,
+    &rs_strategy_best, &rs_strategy_keep, &rs_strategy_multiple, &rs_strategy_clustered, &rs_strategy_naive,
 };
 
 enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };

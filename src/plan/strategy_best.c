@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * strategy_best.c - the fewest seeks that memory allows: a search over cuts along every axis, kept axes and loop orders.
+ *
+ * Axes are decided from the fastest of the source to the slowest. Cutting an axis more never saves a seek, so the seeks with
+ * all undecided axes uncut are a lower bound; a product of buffer lengths is one for memory. What the other strategies
+ * propose is where the search starts, so it is never worse than any of them.
+ *
+ *   options  per axis, with pieces and stretches computed once (options.h)
+ *   panels   along the slowest axis the seeks add up cut by cut, so the best cuts of a given thickness are found among all
+ *            positions by dynamic programming
+ *   orders   axes along which nothing waits go outside: there they multiply memory by a buffer's length, inside by the whole
+ *            axis. The others are tried in every order.
+ */
+#include "plan/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_ORDERED = 5,          /* waiting axes that are tried in every order: 120 */
+    LONGEST_PANEL = 64 * 1024, /* axis that dynamic programming is used on */
+    MOST_LEAVES = 100000,      /* plans that are looked at, before the best so far is taken */
+};
+
+typedef struct search {
+    const rs_problem *problem;
+    rs_plan *best; /* what was found, if anything was */
+    bool found;
+    int64_t limit; /* elements that may be held */
+    rs_options options[RS_MAX_NDIM];
+    rs_pieces uncut_source[RS_MAX_NDIM], uncut_target[RS_MAX_NDIM];
+    int decide[RS_MAX_NDIM];              /* axes in the order of decision */
+    const rs_option *chosen[RS_MAX_NDIM]; /* by axis; NULL: undecided */
+    int64_t leaves;
+    int64_t *panel; /* room for dynamic programming: cost, previous cut, queue, cuts */
+    resplit_status failed;
+} search;
+
+/* ---- Bounds -------------------------------------------------------------------------------- */
+
+/* Seeks of what is chosen, everything undecided being uncut. */
+static int64_t seeks_so_far(const search *s)
+{
+    rs_pieces source[RS_MAX_NDIM], target[RS_MAX_NDIM];
+    for (int d = 0; d < s->problem->ndim; d++) {
+        source[d] = s->chosen[d] != NULL ? s->chosen[d]->source : s->uncut_source[d];
+        target[d] = s->chosen[d] != NULL ? s->chosen[d]->target : s->uncut_target[d];
+    }
+    return rs_pieces_runs(&s->problem->source, source) + rs_pieces_runs(&s->problem->target, target);
+}
+
+/* Elements of the largest buffer, undecided axes being as thin as they can be; saturates. */
+static int64_t least_buffer(const search *s)
+{
+    int64_t n = 1;
+    for (int d = 0; d < s->problem->ndim; d++) {
+        if (!rs_mul(n, s->chosen[d] != NULL ? s->chosen[d]->longest : s->options[d].shortest, &n)) {
+            return INT64_MAX;
+        }
+    }
+    return n;
+}
+
+static int64_t best_seeks(const search *s)
+{
+    return s->found ? s->best->predicted.read_seeks + s->best->predicted.write_seeks : INT64_MAX;
+}
+
+/* Can a plan with at least these seeks and buffers be better than what was found? */
+static bool is_promising(const search *s, int64_t seeks, int64_t buffer)
+{
+    if (buffer > s->limit || seeks > best_seeks(s)) {
+        return false;
+    }
+    return seeks < best_seeks(s) || buffer < s->best->predicted.held_bytes / s->problem->itemsize;
+}
+
+/* ---- Orders -------------------------------------------------------------------------------- */
+
+static int64_t peak_of(const search *s, int n, const int *loop)
+{
+    const rs_stretches *loops[RS_MAX_NDIM];
+    int64_t extents[RS_MAX_NDIM];
+    for (int i = 0; i < n; i++) {
+        loops[i] = &s->chosen[loop[i]]->stretches;
+        extents[i] = s->problem->shape[loop[i]];
+    }
+    return rs_held_peak(n, loops, extents);
+}
+
+static bool next_permutation(int *at, int n)
+{
+    int i = n - 2;
+    while (i >= 0 && at[i] > at[i + 1]) {
+        i--;
+    }
+    if (i < 0) {
+        return false;
+    }
+    int j = n - 1;
+    while (at[j] < at[i]) {
+        j--;
+    }
+    int swap = at[i];
+    at[i] = at[j];
+    at[j] = swap;
+    for (int a = i + 1, b = n - 1; a < b; a++, b--) {
+        swap = at[a];
+        at[a] = at[b];
+        at[b] = swap;
+    }
+    return true;
+}
+
+/* The order with the least peak, of those axes that are chosen, into loop; returns their number. */
+static int order_loops(const search *s, int *loop, int64_t *peak)
+{
+    int n = 0, trial[RS_MAX_NDIM], waiting[RS_MAX_NDIM], n_waiting = 0;
+    for (int i = 0; i < s->problem->ndim; i++) {
+        int d = s->problem->source.order[i];
+        if (s->chosen[d] != NULL && !s->chosen[d]->kept) {
+            trial[n++] = d;
+        }
+    }
+    for (int d = 0; d < s->problem->ndim; d++) {
+        if (s->chosen[d] != NULL && s->chosen[d]->kept) {
+            waiting[n_waiting++] = d;
+        }
+    }
+    *peak = INT64_MAX;
+    do {
+        memcpy(&trial[n], waiting, (size_t)n_waiting * sizeof *waiting);
+        int64_t held = peak_of(s, n + n_waiting, trial);
+        if (held < *peak) {
+            *peak = held;
+            memcpy(loop, trial, sizeof trial);
+        }
+    } while (n_waiting <= MOST_ORDERED && next_permutation(waiting, n_waiting));
+    return n + n_waiting;
+}
+
+/* ---- Taking -------------------------------------------------------------------------------- */
+
+/* Copies an axis into a plan that will own its cuts. */
+static resplit_status set_axis(rs_plan *plan, int d, const rs_axis *axis)
+{
+    plan->buffer[d] = *axis;
+    if (axis->step > 0) {
+        return RESPLIT_OK;
+    }
+    size_t bytes = (size_t)(axis->n + 1) * sizeof *axis->cuts;
+    int64_t *cuts = malloc(bytes);
+    if (cuts == NULL) {
+        return RESPLIT_ENOMEM;
+    }
+    memcpy(cuts, axis->cuts, bytes);
+    free(plan->cuts[d]);
+    plan->cuts[d] = cuts;
+    plan->buffer[d].cuts = cuts;
+    return RESPLIT_OK;
+}
+
+static bool is_better(const resplit_cost *a, const resplit_cost *b)
+{
+    int64_t seeks_a = a->read_seeks + a->write_seeks, seeks_b = b->read_seeks + b->write_seeks;
+    return seeks_a != seeks_b ? seeks_a < seeks_b : a->held_bytes < b->held_bytes;
+}
+
+/* Makes a plan of what is chosen and, if it fits and is better, takes it. */
+static void take_chosen(search *s, const int *loop)
+{
+    rs_plan plan = {.strategy = s->best->strategy,
+                    .ndim = s->problem->ndim,
+                    .memory = s->best->memory,
+                    .n_staging = s->best->n_staging};
+    for (int d = 0; d < plan.ndim && s->failed == RESPLIT_OK; d++) {
+        plan.loop[d] = loop[d];
+        plan.kept |= (uint32_t)s->chosen[d]->kept << d;
+        s->failed = set_axis(&plan, d, &s->chosen[d]->axis);
+    }
+    if (s->failed == RESPLIT_OK && rs_plan_predict(s->problem, &plan)
+        && (!s->found || is_better(&plan.predicted, &s->best->predicted))) {
+        rs_plan_release(s->best);
+        *s->best = plan;
+        s->found = true;
+        return;
+    }
+    rs_plan_release(&plan);
+}
+
+static void try_leaf(search *s)
+{
+    int loop[RS_MAX_NDIM] = {0};
+    int64_t peak;
+    s->leaves++;
+    (void)order_loops(s, loop, &peak);
+    if (peak <= s->limit) {
+        take_chosen(s, loop);
+    }
+}
+
+/* ---- Panels -------------------------------------------------------------------------------- */
+
+/* Is there a block border at x? */
+static bool is_border(const rs_axis *axis, int64_t x)
+{
+    return rs_axis_floor(axis, x) == x;
+}
+
+/*
+ * The cheapest cuts with buffers of at most `thickness`, a cut costing source_weight inside a source block and target_weight
+ * inside a target block. f(x) = cost(x) + min f(y) over x - thickness <= y < x, with a queue of candidates for the minimum.
+ * Returns the number of buffers; their n + 1 cuts are left in s->panel.
+ */
+static int64_t cut_panels(search *s, int d, int64_t thickness, int64_t source_weight, int64_t target_weight)
+{
+    int64_t extent = s->problem->shape[d], head = 0, tail = 0, n = 0;
+    int64_t *cuts = s->panel, *cost = cuts + extent + 2, *previous = cost + extent + 2, *queue = previous + extent + 2;
+    const rs_axis *source = &s->problem->source.axis[d], *target = &s->problem->target.axis[d];
+    cost[0] = previous[0] = 0;
+    queue[tail++] = 0;
+    for (int64_t x = 1; x <= extent; x++) {
+        while (queue[head] < x - thickness) {
+            head++;
+        }
+        previous[x] = queue[head];
+        cost[x] = cost[queue[head]];
+        if (x < extent) {
+            cost[x] += (is_border(source, x) ? 0 : source_weight) + (is_border(target, x) ? 0 : target_weight);
+        }
+        while (tail > head && cost[queue[tail - 1]] >= cost[x]) { /* of equals the later one reaches farther */
+            tail--;
+        }
+        queue[tail++] = x;
+    }
+    for (int64_t x = extent; x > 0; x = previous[x]) {
+        cuts[n++] = x;
+    }
+    cuts[n] = 0;
+    for (int64_t a = 0, b = n; a < b; a++, b--) {
+        int64_t swap = cuts[a];
+        cuts[a] = cuts[b];
+        cuts[b] = swap;
+    }
+    return n;
+}
+
+/* With all axes but d decided, d slowest on both sides and nothing waiting along it: as thick as memory allows. */
+static void try_panels(search *s, int d)
+{
+    int loop[RS_MAX_NDIM];
+    int64_t peak, source_weight = 1, target_weight = 1, extent = s->problem->shape[d];
+    if (s->panel == NULL) {
+        return;
+    }
+    (void)order_loops(s, loop, &peak);
+    int64_t thickness = peak > 0 ? rs_min(s->limit / peak, extent) : extent;
+    if (thickness < 1) {
+        return;
+    }
+    for (int e = 0; e < s->problem->ndim; e++) {
+        source_weight *= e == d ? 1 : s->chosen[e]->source.full;
+        target_weight *= e == d ? 1 : s->chosen[e]->target.full;
+    }
+    int64_t n = cut_panels(s, d, thickness, source_weight, target_weight);
+    rs_option option = {.axis = rs_axis_uneven(s->panel, n)};
+    option.source = rs_pieces_count(&s->problem->source.axis[d], &option.axis);
+    option.target = rs_pieces_count(&s->problem->target.axis[d], &option.axis);
+    option.longest = rs_axis_longest(&option.axis);
+    s->chosen[d] = &option;
+    if (is_promising(s, seeks_so_far(s), least_buffer(s))
+        && rs_stretches_make(&option.axis, &s->problem->target.axis[d], false, RS_PIECES, &option.stretches)) {
+        try_leaf(s);
+    }
+    rs_stretches_release(&option.stretches);
+    s->chosen[d] = NULL;
+}
+
+/* ---- The search ---------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    const rs_option *option;
+    int64_t seeks, buffer;
+} candidate;
+
+static int by_seeks_then_buffer(const void *a, const void *b)
+{
+    const candidate *p = a, *q = b;
+    if (p->seeks != q->seeks) {
+        return p->seeks < q->seeks ? -1 : 1;
+    }
+    if (p->buffer != q->buffer) {
+        return p->buffer < q->buffer ? -1 : 1;
+    }
+    return (p->option > q->option) - (p->option < q->option);
+}
+
+/* The options of axis d that may still lead somewhere, the most promising first. NULL without memory. */
+static candidate *rank(search *s, int d, int *n)
+{
+    const rs_options *options = &s->options[d];
+    candidate *ranked = malloc((size_t)options->n * sizeof *ranked);
+    *n = 0;
+    if (ranked == NULL) {
+        s->failed = RESPLIT_ENOMEM;
+        return NULL;
+    }
+    for (int i = 0; i < options->n; i++) {
+        s->chosen[d] = &options->at[i];
+        candidate c = {s->chosen[d], seeks_so_far(s), least_buffer(s)};
+        if (is_promising(s, c.seeks, c.buffer)) {
+            ranked[(*n)++] = c;
+        }
+    }
+    s->chosen[d] = NULL;
+    qsort(ranked, (size_t)*n, sizeof *ranked, by_seeks_then_buffer);
+    return ranked;
+}
+
+/* Decides the axes from number `level` on. The depth of the recursion is the number of axes. */
+static void decide(search *s, int level)
+{
+    if (level == s->problem->ndim) {
+        try_leaf(s);
+        return;
+    }
+    int d = s->decide[level], n;
+    bool last = level == s->problem->ndim - 1;
+    if (last && s->problem->source.order[0] == d && s->problem->target.order[0] == d) {
+        try_panels(s, d);
+    }
+    candidate *ranked = rank(s, d, &n);
+    for (int i = 0; i < n && s->failed == RESPLIT_OK && s->leaves < MOST_LEAVES; i++) {
+        if (is_promising(s, ranked[i].seeks, ranked[i].buffer)) {
+            s->chosen[d] = ranked[i].option;
+            decide(s, level + 1);
+        }
+    }
+    s->chosen[d] = NULL;
+    free(ranked);
+}
+
+/* What the other strategies find is where the search starts. err keeps the least that one of them needs. */
+static void start_with_others(search *s, resplit_error *err)
+{
+    static const rs_strategy *const others[] = {&rs_strategy_keep, &rs_strategy_multiple, &rs_strategy_clustered,
+                                                &rs_strategy_naive};
+    rs_request request = {.memory = s->best->memory, .n_staging = s->best->n_staging};
+    *err = (resplit_error){.needed_bytes = INT64_MAX};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        rs_plan plan;
+        resplit_error why = {.needed_bytes = INT64_MAX};
+        if (!others[i]->applies(s->problem)
+            || rs_plan_init(s->problem, s->best->strategy, &request, &plan, NULL) != RESPLIT_OK) {
+            continue;
+        }
+        resplit_status rc = others[i]->propose(s->problem, &plan, &why);
+        if (rc == RESPLIT_OK && (!s->found || is_better(&plan.predicted, &s->best->predicted))) {
+            rs_plan_release(s->best);
+            *s->best = plan;
+            s->found = true;
+            continue;
+        }
+        if (why.needed_bytes < err->needed_bytes) {
+            *err = why;
+        }
+        rs_plan_release(&plan);
+    }
+}
+
+static resplit_status set_up(search *s, resplit_error *err)
+{
+    const rs_problem *problem = s->problem;
+    for (int i = 0; i < problem->ndim; i++) {
+        int d = problem->source.order[problem->ndim - 1 - i];
+        s->decide[i] = d;
+        s->uncut_source[d] = rs_pieces_count(&problem->source.axis[d], NULL);
+        s->uncut_target[d] = rs_pieces_count(&problem->target.axis[d], NULL);
+        RS_TRY(rs_options_make(problem, d, &s->options[d], err));
+    }
+    int64_t extent = problem->ndim > 0 ? problem->shape[problem->source.order[0]] : 0;
+    if (extent > 0 && extent <= LONGEST_PANEL) {
+        s->panel = malloc(4 * (size_t)(extent + 2) * sizeof *s->panel);
+    }
+    return RESPLIT_OK;
+}
+
+static bool applies(const rs_problem *problem)
+{
+    (void)problem;
+    return true;
+}
+
+static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+{
+    resplit_error refused;
+    search *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate a search");
+    }
+    *s = (search){.problem = problem, .best = plan, .limit = plan->memory / problem->itemsize};
+    start_with_others(s, &refused);
+    resplit_status rc = RESPLIT_OK;
+    if (!s->found) {
+        rc = RESPLIT_EBUDGET;
+        if (err != NULL) {
+            *err = refused;
+        }
+    } else if (problem->n_elements > 0) {
+        rc = set_up(s, err);
+        if (rc == RESPLIT_OK) {
+            decide(s, 0);
+            rc = s->failed == RESPLIT_OK ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
+        }
+    }
+    for (int d = 0; d < problem->ndim; d++) {
+        rs_options_release(&s->options[d]);
+    }
+    free(s->panel);
+    free(s);
+    return rc;
+}
+
+const rs_strategy rs_strategy_best = {"best", applies, propose};
