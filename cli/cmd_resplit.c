@@ -2,12 +2,9 @@
 /*
  * cmd_resplit.c - `resplit SRC DST`, split, merge and extract: one implementation, a table of what each insists on.
  */
-#include <stdio.h>
-#include <unistd.h>
-
+#include "advice.h"
 #include "commands.h"
 #include "job.h"
-#include "progress.h"
 
 static const struct manner {
     enum cli_command_id id;
@@ -36,7 +33,7 @@ static int check_options(const struct manner *manner, const struct cli_args *arg
 {
     const struct cli_options *options = &args->options;
     const char *target = args->words[1];
-    bool has_chunks = options->chunks.ndim > 0;
+    bool has_chunks = options->chunks.ndim > 0 || options->chunks_auto;
 
     if (manner->needs_roi && options->roi.ndim == 0) {
         cli_fail(err, RESPLIT_EINVAL, "--roi is missing: name the region, one slice per axis, as --roi 10:20,:,0:512");
@@ -72,37 +69,6 @@ static int check_source(const struct manner *manner, const struct cli_args *args
     return CLI_USAGE;
 }
 
-static int run_job(const struct cli_args *args, const struct cli_job *job, resplit_cost *actual, double *seconds,
-                   resplit_error *err)
-{
-    struct cli_progress progress;
-    bool was_there = access(args->words[1], F_OK) == 0;
-
-    cli_progress_begin(&progress, !args->options.quiet);
-    double start = cli_now();
-    resplit_run_options options = {.progress = cli_progress_step, .payload = &progress};
-    resplit_status status = resplit_run(job->plan, job->source, job->target, &options, actual, err);
-    *seconds = cli_now() - start;
-    cli_progress_end(&progress);
-    if (status == RESPLIT_ECANCELED && was_there)
-        cli_fail(err, status, "interrupted: '%.500s' is as it was", args->words[1]);
-    else if (status == RESPLIT_ECANCELED)
-        cli_fail(err, status, "interrupted: nothing was left at '%.500s'", args->words[1]);
-    return status == RESPLIT_OK ? CLI_DONE : CLI_FAILED;
-}
-
-static int report(const struct cli_args *args, const struct cli_job *job, const resplit_cost *actual, double seconds,
-                  resplit_error *err)
-{
-    struct cli_result result = cli_job_result(job, actual, seconds);
-
-    if (args->options.json)
-        return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
-    if (!args->options.quiet)
-        cli_report_result(&result);
-    return CLI_DONE;
-}
-
 int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
 {
     const struct manner *manner = manner_of(args->id);
@@ -118,13 +84,15 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
     if (code == CLI_DONE)
         code = check_source(manner, args, &job, err);
     if (code == CLI_DONE)
+        code = cli_advise_chunks(&job, args->words[1], options, &chunks, err);
+    if (code == CLI_DONE)
         code = cli_job_target(&job, args->words[1], options, chunks, options->overwrite, err);
     if (code == CLI_DONE)
         code = cli_job_plan(&job, options, err);
     if (code == CLI_DONE)
-        code = run_job(args, &job, &actual, &seconds, err);
+        code = cli_job_run(&job, options, &actual, &seconds, err);
     if (code == CLI_DONE)
-        code = report(args, &job, &actual, seconds, err);
+        code = cli_job_report(&job, options, &actual, seconds, err);
     cli_job_close(&job);
     return code;
 }

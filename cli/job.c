@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "batch.h"
+#include "progress.h"
+#include "device.h"
 
 /* A library call's answer as an exit code. */
 static int exit_of(resplit_status status)
@@ -79,11 +82,36 @@ int cli_job_source(struct cli_job *job, const char *path, const struct cli_optio
     return exit_of(resplit_array_describe(&spec, &job->source, err));
 }
 
+int cli_job_region(struct cli_job *job, const struct cli_options *options, resplit_error *err)
+{
+    const resplit_info *source = resplit_array_info(job->source);
+
+    job->has_roi = options->roi.ndim > 0;
+    if (job->has_roi
+        && !cli_roi_resolve(&options->roi, source->ndim, source->shape, job->roi_start, job->roi_stop, err))
+        return CLI_USAGE;
+    return CLI_DONE;
+}
+
+static resplit_status create_target(const struct cli_job *job, const char *path, const struct cli_options *options,
+                                    const resplit_chunks *chunks, bool overwrite, resplit_array **out,
+                                    resplit_error *err)
+{
+    resplit_target target = {.format = options->format,
+                             .pattern = options->pattern,
+                             .overwrite = overwrite,
+                             .chunks = chunks,
+                             .roi_start = job->has_roi ? job->roi_start : NULL,
+                             .roi_stop = job->has_roi ? job->roi_stop : NULL};
+
+    target.ndim = chunks || job->has_roi ? resplit_array_info(job->source)->ndim : 0;
+    return resplit_array_create(path, job->source, &target, out, err);
+}
+
 int cli_job_target(struct cli_job *job, const char *path, const struct cli_options *options,
                    const struct cli_chunks *chunks, bool overwrite, resplit_error *err)
 {
     const resplit_info *source = resplit_array_info(job->source);
-    resplit_target target = {.format = options->format, .pattern = options->pattern, .overwrite = overwrite};
 
     if (chunks && chunks->ndim != source->ndim) {
         cli_fail(err, RESPLIT_EINVAL, "--chunks has %d %s and the array has %d %s: write one length per axis",
@@ -91,26 +119,76 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
                  source->ndim == 1 ? "axis" : "axes");
         return CLI_USAGE;
     }
-    job->has_roi = options->roi.ndim > 0;
-    if (job->has_roi) {
-        if (!cli_roi_resolve(&options->roi, source->ndim, source->shape, job->roi_start, job->roi_stop, err))
-            return CLI_USAGE;
-        target.roi_start = job->roi_start;
-        target.roi_stop = job->roi_stop;
-    }
-    target.chunks = chunks ? chunks->axis : NULL;
-    target.ndim = chunks || job->has_roi ? source->ndim : 0;
-    return exit_of(resplit_array_create(path, job->source, &target, &job->target, err));
+    int code = cli_job_region(job, options, err);
+    if (code != CLI_DONE)
+        return code;
+    return exit_of(create_target(job, path, options, chunks ? chunks->axis : NULL, overwrite, &job->target, err));
+}
+
+resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *options, const resplit_chunks *chunks,
+                           resplit_array **target, resplit_error *err)
+{
+    return create_target(job, NULL, options, chunks, true, target, err);
+}
+
+int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err)
+{
+    int64_t memory;
+
+    if (job->how.memory > 0)
+        return CLI_DONE;
+    int code = cli_memory(options, &memory, err);
+    if (code != CLI_DONE)
+        return code;
+    if (!cli_device_find(options->device, path, &job->device, err))
+        return CLI_FAILED;
+    job->how = (resplit_plan_options){.strategy = options->strategy,
+                                      .memory = memory,
+                                      .minimize = options->minimize,
+                                      .device = &job->device,
+                                      .temp = options->temp};
+    return CLI_DONE;
 }
 
 int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err)
 {
-    resplit_plan_options plan_options = {.strategy = options->strategy};
-    int code = cli_memory(options, &plan_options.memory, err);
+    int code = cli_job_how(job, resplit_array_info(job->target)->path, options, err);
 
     if (code != CLI_DONE)
         return code;
-    return exit_of(resplit_plan_make(job->source, job->target, &plan_options, &job->plan, err));
+    return exit_of(resplit_plan_make(job->source, job->target, &job->how, &job->plan, err));
+}
+
+int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_cost *actual, double *seconds,
+                resplit_error *err)
+{
+    struct cli_progress progress;
+    const char *path = resplit_array_info(job->target)->path;
+    bool was_there = access(path, F_OK) == 0;
+
+    cli_progress_begin(&progress, !options->quiet);
+    double start = cli_now();
+    resplit_run_options run_options = {.progress = cli_progress_step, .payload = &progress};
+    resplit_status status = resplit_run(job->plan, job->source, job->target, &run_options, actual, err);
+    *seconds = cli_now() - start;
+    cli_progress_end(&progress);
+    if (status == RESPLIT_ECANCELED && was_there)
+        cli_fail(err, status, "interrupted: '%.500s' is as it was", path);
+    else if (status == RESPLIT_ECANCELED)
+        cli_fail(err, status, "interrupted: nothing was left at '%.500s'", path);
+    return exit_of(status);
+}
+
+int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_cost *actual,
+                   double seconds, resplit_error *err)
+{
+    struct cli_result result = cli_job_result(job, actual, seconds);
+
+    if (options->json)
+        return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
+    if (!options->quiet)
+        cli_report_result(&result);
+    return CLI_DONE;
 }
 
 void cli_job_close(struct cli_job *job)
@@ -118,6 +196,7 @@ void cli_job_close(struct cli_job *job)
     resplit_plan_free(job->plan);
     resplit_array_close(job->target);
     resplit_array_close(job->source);
+    cli_chunks_release(&job->proposed);
     *job = (struct cli_job){0};
 }
 
@@ -131,5 +210,6 @@ struct cli_result cli_job_result(const struct cli_job *job, const resplit_cost *
         .roi_stop = job->has_roi ? job->roi_stop : NULL,
         .actual = actual,
         .seconds = seconds,
+        .proposal = job->proposal.ndim > 0 ? &job->proposal : NULL,
     };
 }

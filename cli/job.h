@@ -17,6 +17,10 @@ struct cli_job {
     resplit_array *source;
     resplit_array *target;
     resplit_plan *plan;
+    resplit_device device;
+    resplit_plan_options how;     /* memory 0: not yet known */
+    struct cli_proposal proposal; /* of --chunks auto */
+    struct cli_chunks proposed;   /* the same, as chunks */
     bool has_roi;
     int64_t roi_start[RESPLIT_MAX_NDIM];
     int64_t roi_stop[RESPLIT_MAX_NDIM];
@@ -29,7 +33,26 @@ int cli_job_source(struct cli_job *job, const char *path, const struct cli_optio
 int cli_job_target(struct cli_job *job, const char *path, const struct cli_options *options,
                    const struct cli_chunks *chunks, bool overwrite, resplit_error *err);
 
+/*
+ * Another target for the same source, by the same rules, without a path: for planning only. `chunks` has as many lengths as
+ * the source has axes. The region of interest must have been resolved.
+ */
+resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *options, const resplit_chunks *chunks,
+                           resplit_array **target, resplit_error *err);
+
+/* The region of interest, from the options. */
+int cli_job_region(struct cli_job *job, const struct cli_options *options, resplit_error *err);
+
+/* Memory, device and the rest of what a planner is told: job->how, once. `path` is the target's, or NULL. */
+int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err);
+
 int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err);
+
+/* Runs the plan, with a bar on a terminal; then prints what was done, unless it is to be quiet. */
+int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_cost *actual, double *seconds,
+                resplit_error *err);
+int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_cost *actual,
+                   double seconds, resplit_error *err);
 
 void cli_job_close(struct cli_job *job);
 

@@ -170,6 +170,7 @@ bool cli_json_result(const struct cli_result *result, resplit_error *err)
     add_integer(object, "memory", plan->memory);
     add_cost(object, "predicted", &plan->predicted);
     add_floor(object, &plan->floor);
+    cli_json_explain(object, result);
     if (result->actual) {
         char seconds[40];
         snprintf(seconds, sizeof seconds, "%.6f", result->seconds);

@@ -62,6 +62,17 @@ static const struct cli_command COMMANDS[] = {
         .run = cli_cmd_plan,
     },
     {
+        .name = "run",
+        .id = CLI_RUN,
+        .n_needed = 1,
+        .words = {"PLAN"},
+        .usage = "run PLAN [OPTION]...",
+        .summary = "run a plan that was saved",
+        .text = "Runs the plan in the file PLAN, which 'resplit plan SRC DST --save PLAN' wrote. The arrays are opened anew\n"
+                "and the plan is checked: what is not sound, or not for these arrays, is refused.\n",
+        .run = cli_cmd_run,
+    },
+    {
         .name = "info",
         .id = CLI_INFO,
         .n_needed = 1,

@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, CHOICE, SIZE, SHAPE, CHUNKS, ROI, STRATEGY, HELP, VERSION };
+enum kind { FLAG, TEXT, CHOICE, SIZE, SHAPE, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
 
 #define WRITING (CLI_CONVERT | CLI_SPLIT | CLI_EXTRACT | CLI_MERGE)
 #define TARGET (WRITING | CLI_PLAN)
 #define READING (CLI_INFO | CLI_VERIFY)
 #define EVERY (TARGET | READING)
+#define ALL (EVERY | CLI_RUN)
 #define TO(member) offsetof(struct cli_options, member)
 
 /* A name may have several rows, for different commands; they are then of the same kind. */
@@ -27,13 +28,25 @@ static const struct row {
     const char *help;
 } ROWS[] = {
     {"chunks", "LENGTHS", CHUNKS, TARGET & ~(unsigned)CLI_MERGE, TO(chunks),
-     "how the target is cut, one length per axis: 64,64,64; -1 is the whole axis, 10+20+30 an uneven one"},
+     "how the target is cut, one length per axis: 64,64,64; -1 is the whole axis, 10+20+30 an uneven one; or auto: "
+     "a cut that suits --for and is cheap to make"},
+    {"for", "ACCESS", ACCESS, TARGET & ~(unsigned)CLI_MERGE, TO(access),
+     "with --chunks auto, how the target will be read: series:0 (long along axis 0), slices:2 (thin along axis 2) or "
+     "cubes (default)"},
+    {"block-size", "SIZE", SIZE, TARGET & ~(unsigned)CLI_MERGE, TO(block_size),
+     "with --chunks auto, about how large a block is to be; default: 4MiB"},
     {"to", "LENGTHS", CHUNKS, CLI_PLAN, TO(to), "the same as --chunks"},
     {"roi", "SLICES", ROI, CLI_CONVERT | CLI_EXTRACT | CLI_PLAN, TO(roi),
      "only this region, one NumPy slice per axis: 10:20,:,-5:"},
     {"memory", "SIZE", SIZE, TARGET | CLI_VERIFY, TO(memory),
      "the most memory to use: 512MiB, 2GB, 1.5GiB; default: half of what is available"},
     {"strategy", "NAME", STRATEGY, TARGET, TO(strategy), "how to go about it; default: auto, the cheapest that fits"},
+    {"minimize", "seconds|seeks|bytes|memory", CHOICE, TARGET, TO(minimize),
+     "what auto looks for among the plans that fit; default: seconds"},
+    {"device", "hdd|ssd|nvme|nfs|measure", CHOICE, TARGET, TO(device),
+     "what seconds are predicted for; measure: the disk that DST lies on, remembered for 30 days; default: ssd"},
+    {"temp", "DIR", TEXT, TARGET, TO(temp), "folder for a temporary file, should one be needed; default: beside DST"},
+    {"curve", NULL, FLAG, CLI_PLAN, TO(curve), "tabulate the cost against memory"},
     {"format", "raw|npy", CHOICE, TARGET, TO(format),
      "of the target's files; default: by the suffix of DST, else as the source"},
     {"format", "raw|npy", CHOICE, READING, TO(from_format), "of the files; default: by content and name"},
@@ -41,7 +54,10 @@ static const struct row {
      "names of the target's files: 'brain_{2}_{1}_{0}.raw', {0} the block index along axis 0, {0.start} its first "
      "element, {0:03} with zeros"},
     {"pattern", "NAMES", TEXT, READING, TO(from_pattern), "names of the files in the folder: '{0}_{1}.npy'"},
-    {"overwrite", NULL, FLAG, WRITING, TO(overwrite), "replace DST if it is there, when the new one is complete"},
+    {"save", "FILE", TEXT, CLI_PLAN, TO(save), "write the plan to a file, for 'resplit run FILE'"},
+    {"picture", "FILE", TEXT, CLI_PLAN, TO(picture),
+     "draw the plan into this SVG file: grids, buffers, seeks in each block, memory"},
+    {"overwrite", NULL, FLAG, WRITING | CLI_RUN, TO(overwrite), "replace DST if it is there, when the new one is complete"},
     {"dtype", "TYPE", TEXT, EVERY, TO(dtype), "element type of a raw source: uint16, <f4, >i2"},
     {"order", "C|F", CHOICE, EVERY, TO(order), "of a raw source: C, last axis fastest (default), or F"},
     {"shape", "LENGTHS", SHAPE, EVERY, TO(shape), "of a raw source, the whole array: 250,250,100"},
@@ -49,9 +65,9 @@ static const struct row {
     {"skip", "BYTES", SIZE, EVERY, TO(skip), "bytes before the data of each raw file"},
     {"from-format", "raw|npy", CHOICE, TARGET, TO(from_format), "of the source; default: by content and name"},
     {"from-pattern", "NAMES", TEXT, TARGET, TO(from_pattern), "names of the source's files, as --pattern"},
-    {"json", NULL, FLAG, EVERY, TO(json), "print one JSON object instead of text"},
-    {"quiet", NULL, FLAG, EVERY, TO(quiet), "no report, no notes, no progress bar"},
-    {"help", NULL, HELP, EVERY, 0, "print this text"},
+    {"json", NULL, FLAG, ALL, TO(json), "print one JSON object instead of text"},
+    {"quiet", NULL, FLAG, ALL, TO(quiet), "no report, no notes, no progress bar"},
+    {"help", NULL, HELP, ALL, 0, "print this text"},
     {"version", NULL, VERSION, CLI_CONVERT, 0, "print the version"},
 };
 
@@ -62,7 +78,7 @@ static const struct {
     const char *name;
 } COMMAND_NAMES[] = {
     {CLI_CONVERT, "resplit"}, {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},   {CLI_EXTRACT, "extract"},
-    {CLI_PLAN, "plan"},       {CLI_INFO, "info"},   {CLI_VERIFY, "verify"},
+    {CLI_PLAN, "plan"},       {CLI_INFO, "info"},   {CLI_VERIFY, "verify"}, {CLI_RUN, "run"},
 };
 
 /* ---- argv into words and pairs -------------------------------------------------------------------------------- */
@@ -201,7 +217,13 @@ static bool read_value(const struct row *row, const char *value, struct cli_opti
     case FLAG: *(bool *)member = true; return true;
     case SIZE: return cli_parse_size(value, member, err);
     case SHAPE: return cli_parse_shape(value, member, err);
-    case CHUNKS: return cli_parse_chunks(value, member, err);
+    case CHUNKS:
+        if (row->member != TO(from) && strcmp(value, "auto") == 0) {
+            options->chunks_auto = true;
+            return true;
+        }
+        return cli_parse_chunks(value, member, err);
+    case ACCESS: return cli_parse_access(value, member, err);
     case ROI: return cli_parse_roi(value, member, err);
     case CHOICE:
         if (!cli_is_choice(value, row->value))
@@ -238,7 +260,10 @@ bool cli_options_read(const struct cli_line *line, enum cli_command_id id, const
         if (row->member == TO(memory) && row->kind == SIZE && options->memory == 0)
             return cli_fail(err, RESPLIT_EINVAL, "--memory: nothing fits 0 bytes");
     }
-    if (options->chunks.ndim && options->to.ndim)
+    bool is_cut = options->chunks.ndim || options->to.ndim;
+    if (!options->chunks_auto && (options->access.kind != CLI_ANY || options->block_size > 0))
+        return cli_fail(err, RESPLIT_EINVAL, "--for and --block-size are for --chunks auto");
+    if ((options->chunks.ndim && options->to.ndim) || (options->chunks_auto && is_cut))
         return cli_fail(err, RESPLIT_EINVAL, "--chunks and --to are the same: give one of them");
     return true;
 }
@@ -278,13 +303,15 @@ static void print_wrapped(FILE *stream, const char *text, int column)
 void cli_options_help(FILE *stream, enum cli_command_id id)
 {
     for (int i = 0; i < N_ROWS; i++) {
-        char left[40];
+        char left[60];
 
         if (!(ROWS[i].commands & (unsigned)id))
             continue;
-        snprintf(left, sizeof left, "  --%s%s%s", ROWS[i].name, ROWS[i].value ? " " : "",
-                 ROWS[i].value ? ROWS[i].value : "");
+        int n = snprintf(left, sizeof left, "  --%s%s%s", ROWS[i].name, ROWS[i].value ? " " : "",
+                         ROWS[i].value ? ROWS[i].value : "");
         fprintf(stream, "%-*s", COLUMN, left);
+        if (n >= COLUMN)
+            fprintf(stream, "\n%*s", COLUMN, "");
         print_wrapped(stream, ROWS[i].help, COLUMN);
     }
 }

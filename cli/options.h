@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "parse.h"
+#include "shapes.h"
 
 /* What the process returns. */
 enum cli_exit {
@@ -29,7 +30,8 @@ enum cli_command_id {
     CLI_EXTRACT = 1 << 3,
     CLI_PLAN = 1 << 4,
     CLI_INFO = 1 << 5,
-    CLI_VERIFY = 1 << 6
+    CLI_VERIFY = 1 << 6,
+    CLI_RUN = 1 << 7
 };
 
 /* All that can be said on a command line. Zero or NULL: not said. Texts are borrowed from argv. */
@@ -39,9 +41,18 @@ struct cli_options {
     struct cli_roi roi;
     int64_t memory;
     const char *strategy;
+    const char *device;       /* what seconds are predicted for; NULL: ssd */
+    const char *minimize;     /* what "auto" looks for       */
+    const char *temp;         /* folder for temporary files  */
+    bool chunks_auto;         /* --chunks auto: to be proposed, for this access and size of a block */
+    struct cli_access access; /* --for                       */
+    int64_t block_size;
+    bool curve;
     const char *format; /* of the target                     */
     const char *pattern;
     bool overwrite;
+    const char *save; /* the plan, to this file                */
+    const char *picture; /* of the plan, into this file       */
 
     const char *dtype; /* from here: what the source is      */
     const char *order;

@@ -25,8 +25,7 @@ void cli_format_bytes(int64_t bytes, char out[CLI_BYTES_TEXT])
     snprintf(out, CLI_BYTES_TEXT, "%.1f %s", value, UNITS[i]);
 }
 
-/* 21175125 as "21,175,125". */
-static void format_count(int64_t count, char out[CLI_BYTES_TEXT])
+void cli_format_count(int64_t count, char out[CLI_BYTES_TEXT])
 {
     char digits[24];
     size_t n = (size_t)snprintf(digits, sizeof digits, "%" PRId64, count), used = 0;
@@ -37,6 +36,20 @@ static void format_count(int64_t count, char out[CLI_BYTES_TEXT])
         out[used++] = digits[i];
     }
     out[used] = '\0';
+}
+
+void cli_format_seconds(double seconds, char out[CLI_BYTES_TEXT])
+{
+    if (seconds < 0.9995)
+        snprintf(out, CLI_BYTES_TEXT, "%.3g ms", seconds * 1e3);
+    else if (seconds < 99.95)
+        snprintf(out, CLI_BYTES_TEXT, "%.1f s", seconds);
+    else if (seconds < 7200)
+        snprintf(out, CLI_BYTES_TEXT, "%d min %02d s", (int)seconds / 60, (int)seconds % 60);
+    else if (seconds < 2 * 86400)
+        snprintf(out, CLI_BYTES_TEXT, "%d h %02d min", (int)seconds / 3600, (int)seconds / 60 % 60);
+    else
+        snprintf(out, CLI_BYTES_TEXT, "%.1f days", seconds / 86400);
 }
 
 /* ---- Shapes --------------------------------------------------------------------------------------------------- */
@@ -90,7 +103,7 @@ static void print_grid(const resplit_info *info)
 {
     char count[CLI_BYTES_TEXT];
 
-    format_count(info->n_blocks, count);
+    cli_format_count(info->n_blocks, count);
     printf("%s %s of ", count, info->n_blocks == 1 ? "block" : "blocks");
     print_chunks(info->ndim, info->chunks, info->shape);
     printf(", %s", info->format ? info->format : "raw");
@@ -130,7 +143,7 @@ static void print_how(const struct cli_result *result)
     const resplit_plan_summary *plan = result->plan;
     char count[CLI_BYTES_TEXT];
 
-    format_count(plan->n_buffers, count);
+    cli_format_count(plan->n_buffers, count);
     printf("%-14s%s\n", "strategy", plan->strategy);
     printf("%-14s%s of ", "buffers", count);
     print_chunks(plan->ndim, plan->buffer, plan->shape);
@@ -180,7 +193,7 @@ static void print_cell(const resplit_cost *cost, const struct cost_row *row)
     if (row->is_bytes)
         cli_format_bytes(cost_value(cost, row), text);
     else
-        format_count(cost_value(cost, row), text);
+        cli_format_count(cost_value(cost, row), text);
     printf("%18s", text);
 }
 
@@ -210,6 +223,26 @@ static void print_costs(const struct cli_result *result)
     }
 }
 
+/* The last row: seconds are not counted but taken, so the prediction may be off. */
+static void print_seconds(const struct cli_result *result)
+{
+    double predicted = result->plan->seconds, floor = result->plan->floor_seconds;
+    double latest = result->actual ? result->seconds : predicted;
+    char text[CLI_BYTES_TEXT];
+
+    cli_format_seconds(predicted, text);
+    printf("%-14s%18s", "time", text);
+    if (result->actual) {
+        cli_format_seconds(latest, text);
+        printf("%18s", text);
+    }
+    cli_format_seconds(floor, text);
+    printf("%18s", text);
+    if (floor > 0)
+        printf("%10.2f", latest / floor);
+    printf("\n");
+}
+
 void cli_report_result(const struct cli_result *result)
 {
     char memory[CLI_BYTES_TEXT];
@@ -229,12 +262,18 @@ void cli_report_result(const struct cli_result *result)
     printf("%-14s", "to");
     print_grid(result->target);
     printf("%-14s%s\n", "memory", memory);
+    cli_explain_device(&result->plan->device);
     print_how(result);
     print_costs(result);
+    print_seconds(result);
+    if (result->choices)
+        cli_explain_choices(result->choices);
+    if (result->neighbour)
+        cli_explain_neighbour(result->neighbour);
     if (result->actual) {
         /* Of array data: each byte counts once, though it is read and written. */
         double rate = result->seconds > 0 ? (double)result->target->bytes / result->seconds / 1e9 : 0;
-        printf("\n%-14s%.3f s, %.3f GB/s\n", "time", result->seconds, rate);
+        printf("\n%-14s%.3f s, %.3f GB/s\n", "in all", result->seconds, rate);
     }
 }
 
@@ -256,8 +295,8 @@ void cli_report_difference(const resplit_info *info, const resplit_difference *d
         return;
     }
     char count[CLI_BYTES_TEXT], total[CLI_BYTES_TEXT];
-    format_count(difference->n_different, count);
-    format_count(info->n_elements, total);
+    cli_format_count(difference->n_different, count);
+    cli_format_count(info->n_elements, total);
     printf("different at [");
     for (int d = 0; d < info->ndim; d++)
         printf("%s%" PRId64, d ? ", " : "", difference->index[d]);

@@ -3,6 +3,7 @@
 #ifndef RS_CLI_REPORT_H
 #define RS_CLI_REPORT_H
 
+#include "choices.h"
 #include "resplit.h"
 
 #define CLI_BYTES_TEXT 32
@@ -16,6 +17,9 @@ struct cli_result {
     const int64_t *roi_stop;
     const resplit_cost *actual; /* NULL: only planned */
     double seconds;
+    const struct cli_proposal *proposal;   /* NULL: the chunks were given */
+    const struct cli_choices *choices;     /* NULL: nothing to compare with */
+    const struct cli_neighbour *neighbour; /* the same */
 };
 
 /* The length by which an axis is evenly cut (the last block may be shorter), or 0 when its lengths are uneven. */
@@ -23,6 +27,12 @@ int64_t cli_even_length(const resplit_chunks *axis, int64_t extent);
 
 /* "5.8 GiB". */
 void cli_format_bytes(int64_t bytes, char out[CLI_BYTES_TEXT]);
+
+/* "21,175,125". */
+void cli_format_count(int64_t count, char out[CLI_BYTES_TEXT]);
+
+/* "12.3 ms", "5 min 12 s". */
+void cli_format_seconds(double seconds, char out[CLI_BYTES_TEXT]);
 
 void cli_report_result(const struct cli_result *result);
 void cli_report_info(const resplit_info *info);
@@ -32,5 +42,15 @@ void cli_report_difference(const resplit_info *info, const resplit_difference *d
 bool cli_json_result(const struct cli_result *result, resplit_error *err);
 bool cli_json_info(const resplit_info *info, resplit_error *err);
 bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err);
+
+/* ---- explain.c, json_explain.c: the parts of a result that help to decide ---- */
+
+void cli_explain_device(const resplit_device *device);
+void cli_explain_choices(const struct cli_choices *choices);
+void cli_explain_curve(const struct cli_choices *choices);
+void cli_explain_neighbour(const struct cli_neighbour *neighbour);
+
+struct json_object;
+void cli_json_explain(struct json_object *object, const struct cli_result *result);
 
 #endif

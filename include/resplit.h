@@ -174,6 +174,7 @@ typedef struct resplit_info {
     const char *pattern; /* names in the folder; NULL for one file                            */
     int ndim;
     int64_t shape[RESPLIT_MAX_NDIM];
+    int64_t origin[RESPLIT_MAX_NDIM];        /* of a target: where it lies in its source       */
     resplit_chunks chunks[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: count, lengths  */
     int64_t n_blocks;
     int64_t n_elements;
@@ -295,6 +296,29 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_make(const resplit_ar
 RESPLIT_API const resplit_plan_summary *resplit_plan_info(const resplit_plan *plan);
 
 RESPLIT_API void resplit_plan_free(resplit_plan *plan);
+
+/*
+ * Writes a plan for two arrays with files to the file `path`, to be run later; docs/plan-file.md has the fields. Paths below the
+ * folder of the file are written relative to it, others absolute. An earlier plan file is replaced, any other file is
+ * RESPLIT_EEXISTS.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *source,
+                                                                const resplit_array *target, const char *path,
+                                                                resplit_error *err);
+
+/*
+ * Reads a plan file, which need not be trusted: opens the source, creates the target, proves that the plan moves every element
+ * once and predicts its cost anew. RESPLIT_EFORMAT when the file is not a sound plan or does not cost what it says,
+ * RESPLIT_EINVAL when the arrays are not those it was made for. The target does not overwrite, whatever it did when the
+ * plan was saved: resplit_array_create makes one that does. The caller ends all three.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_load(const char *path, resplit_array **source,
+                                                                resplit_array **target, resplit_plan **out,
+                                                                resplit_error *err);
+
+/* Draws a plan as an SVG page, into the file `path`. An earlier picture is replaced, any other file is RESPLIT_EEXISTS. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path,
+                                                                   resplit_error *err);
 
 /* The strategies by number, from 0; NULL past the last. */
 RESPLIT_API const char *resplit_strategy_name(int i);

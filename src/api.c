@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* api.c - the public functions: arguments checked, rooms called. */
+#include "api.h"
+#include "base/textfile.h"
 #include "engine/run.h"
 #include "engine/system.h"
-#include "format/format.h"
 #include "plan/device.h"
-#include "plan/plan.h"
+#include "plan/picture.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define TEXT_OF(x) #x
 #define VERSION(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
-
-struct resplit_plan {
-    rs_problem problem;
-    rs_plan plan;
-    int64_t *lengths[RS_MAX_NDIM]; /* owned; of uneven buffers, for the summary */
-    resplit_plan_summary summary;
-};
 
 const char *resplit_version(void)
 {
@@ -115,15 +111,19 @@ static resplit_status set_buffer(resplit_plan *plan, int d, resplit_error *err)
     return RESPLIT_OK;
 }
 
-static resplit_status set_summary(resplit_plan *plan, resplit_error *err)
+resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err)
 {
     resplit_plan_summary *summary = &plan->summary;
+    resplit_cost floor = rs_plan_floor(&plan->problem);
     *summary = (resplit_plan_summary){.strategy = plan->plan.strategy,
                                       .memory = plan->plan.memory,
                                       .ndim = plan->plan.ndim,
                                       .n_buffers = 1,
                                       .predicted = plan->plan.predicted,
-                                      .floor = rs_plan_floor(&plan->problem),
+                                      .seconds = plan->plan.seconds,
+                                      .floor = floor,
+                                      .floor_seconds = rs_device_seconds(device, &floor, false),
+                                      .device = *device,
                                       .problem_hash = rs_problem_hash(&plan->problem)};
     for (int d = 0; d < plan->plan.ndim; d++) {
         summary->shape[d] = plan->problem.shape[d];
@@ -147,7 +147,7 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
         rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
     }
     if (rc == RESPLIT_OK) {
-        rc = set_summary(plan, err);
+        rc = rs_api_summarize(plan, request->device != NULL ? request->device : rs_device_find("ssd"), err);
     }
     if (rc != RESPLIT_OK) {
         resplit_plan_free(plan);
@@ -164,8 +164,20 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
     if (source == NULL || target == NULL || options == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a plan needs a source, a target and a memory budget");
     }
-    rs_request request = {.strategy = options->strategy, .memory = options->memory};
-    return make_plan(source, target, &request, out, err);
+    rs_request request = {.strategy = options->strategy,
+                          .memory = options->memory,
+                          .minimize = options->minimize,
+                          .device = options->device};
+    RS_TRY(make_plan(source, target, &request, out, err));
+    if (options->temp != NULL) {
+        (*out)->temp = rs_strdup(options->temp);
+        if ((*out)->temp == NULL) {
+            resplit_plan_free(*out);
+            *out = NULL;
+            return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
+        }
+    }
+    return RESPLIT_OK;
 }
 
 const resplit_plan_summary *resplit_plan_info(const resplit_plan *plan)
@@ -183,13 +195,43 @@ void resplit_plan_free(resplit_plan *plan)
     }
     rs_plan_release(&plan->plan);
     rs_problem_release(&plan->problem);
+    free(plan->temp);
     free(plan);
+}
+
+/* Nothing, an empty file or an earlier picture: what a picture may take the place of. */
+static resplit_status check_picture_place(const char *path, resplit_error *err)
+{
+    static const size_t most = 64 << 20;
+    rs_text old = {0};
+    if (access(path, F_OK) != 0) {
+        return RESPLIT_OK;
+    }
+    resplit_status rc = rs_textfile_read(path, most, &old, NULL);
+    bool ours = rc == RESPLIT_OK && (old.n == 0 || strstr(old.s, "<svg") != NULL);
+    rs_text_release(&old);
+    return ours ? RESPLIT_OK
+                : rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already and is not a picture: choose another name", path);
+}
+
+resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path, resplit_error *err)
+{
+    rs_text page = {0};
+    if (plan == NULL || path == NULL || *path == '\0') {
+        return rs_fail(err, RESPLIT_EINVAL, "a picture needs a plan and a path");
+    }
+    RS_TRY(check_picture_place(path, err));
+    resplit_status rc = rs_plan_picture(&plan->problem, &plan->plan, &page, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_textfile_write(path, &page, err);
+    }
+    rs_text_release(&page);
+    return rc;
 }
 
 /* ---- Running and comparing ----------------------------------------------------------------- */
 
-/* A plan belongs to the two arrays it was made for. */
-static resplit_status check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                     resplit_error *err)
 {
     rs_problem problem;
@@ -211,8 +253,8 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
     if (plan == NULL || source == NULL || target == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a run needs a plan, a source and a target");
     }
-    RS_TRY(check_belongs(plan, source, target, err));
-    return rs_run_copy(&plan->problem, &plan->plan, source, target, options, actual, err);
+    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    return rs_run_copy(&plan->problem, &plan->plan, source, target, plan->temp, options, actual, err);
 }
 
 static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
@@ -246,7 +288,7 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     RS_TRY(check_comparable(a, b, err));
     rs_problem problem;
     rs_plan plan = {0};
-    rs_request request = {.memory = memory, .n_staging = 2};
+    rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
     RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, &problem, err));
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {

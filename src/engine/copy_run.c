@@ -20,9 +20,24 @@ static resplit_status write_unit(rs_run *run, const rs_step *step, const rs_box 
     return step->closes && last ? rs_files_close(&run->targets, step->block, err) : RESPLIT_OK;
 }
 
+static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err)
+{
+    char beside[RS_PATH_MAX];
+    switch (run->plan->kind) {
+    case RS_PLAN_BUFFERS: return rs_run_steps(run, err);
+    case RS_PLAN_COPY: return rs_run_blocks(run, err);
+    case RS_PLAN_SPILL: break;
+    }
+    if (temp == NULL) {
+        RS_TRY(rs_path_parent(run->target->path, beside, err));
+        temp = beside;
+    }
+    return rs_run_spill(run, temp, err);
+}
+
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const resplit_run_options *options, resplit_cost *actual,
-                           resplit_error *err)
+                           const resplit_array *target, const char *temp, const resplit_run_options *options,
+                           resplit_cost *actual, resplit_error *err)
 {
     rs_output output;
     rs_run run = {
@@ -30,7 +45,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
     resplit_status rc = rs_output_begin(&output, target, source, err);
     if (rc == RESPLIT_OK) {
         rs_files_init(&run.targets, target, output.part, O_WRONLY);
-        rc = rs_run_steps(&run, err);
+        rc = run_kind(&run, temp, err);
         rs_files_release(&run.targets);
     }
     if (rc == RESPLIT_OK) {

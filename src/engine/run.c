@@ -26,13 +26,13 @@ static int64_t unit_key(const rs_problem *problem, const rs_box *unit)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* Copies what staging holds of `slice` into the unit of target block `index`. */
+/* Copies the elements of `box` that staging holds in `slice` into the unit of target block `index`. */
 static resplit_status scatter_to(rs_run *run, const rs_steps *steps, const int64_t *index, const rs_view *slice,
-                                 resplit_error *err)
+                                 const rs_box *box, resplit_error *err)
 {
     int ndim = run->problem->ndim;
     rs_box unit = rs_steps_unit(steps, index), piece = unit, common;
-    if (!rs_box_intersect(ndim, &unit, &slice->box, &common)) {
+    if (!rs_box_intersect(ndim, &unit, box, &common)) {
         return RESPLIT_OK;
     }
     if (!run->plan->whole_units) {
@@ -44,40 +44,54 @@ static resplit_status scatter_to(rs_run *run, const rs_steps *steps, const int64
     return RESPLIT_OK;
 }
 
-static resplit_status scatter(rs_run *run, const rs_steps *steps, const rs_box *box, resplit_error *err)
+/* Staging holds `slice` of a source block; `wanted` is what this step is about. */
+static resplit_status scatter(rs_run *run, const rs_steps *steps, const rs_box *slice, const rs_box *wanted,
+                              resplit_error *err)
 {
     const rs_problem *problem = run->problem;
-    rs_view slice = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, run->staging[0]);
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, slice, problem->itemsize, run->staging[0]);
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    rs_layout_range(&problem->target, box, lo, hi);
+    rs_box box;
+    if (!rs_box_intersect(problem->ndim, slice, wanted, &box)) {
+        return RESPLIT_OK;
+    }
+    rs_layout_range(&problem->target, &box, lo, hi);
     memcpy(index, lo, sizeof index);
     do {
-        RS_TRY(scatter_to(run, steps, index, &slice, err));
+        RS_TRY(scatter_to(run, steps, index, &view, &box, err));
     } while (rs_index_next(problem->ndim, lo, hi, index));
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_open_source(rs_run *run, const rs_step *step, rs_block_file *file, resplit_error *err)
+{
+    int64_t index[RS_MAX_NDIM] = {0};
+    for (int d = 0; d < run->problem->ndim; d++) {
+        index[d] = step->block[d] + run->problem->source_index[d];
+    }
+    RS_TRY(rs_files_get(&run->sources, index, false, file, err));
+    file->layout = &run->problem->source;
+    file->stored = &step->stored;
+    run->cursor = (rs_cursor){.next = -1};
     return RESPLIT_OK;
 }
 
 static resplit_status read_step(rs_run *run, const rs_steps *steps, const rs_step *step, resplit_error *err)
 {
     const rs_problem *problem = run->problem;
-    int64_t index[RS_MAX_NDIM] = {0}, volume = rs_box_volume(problem->ndim, &step->box);
+    int64_t volume = rs_box_volume(problem->ndim, &step->box);
     if (volume == 0) {
         return RESPLIT_OK;
     }
-    for (int d = 0; d < problem->ndim; d++) {
-        index[d] = step->block[d] + problem->source_index[d];
-    }
     rs_block_file file;
-    RS_TRY(rs_files_get(&run->sources, index, false, &file, err));
-    file.layout = &problem->source;
-    file.stored = &step->stored;
-    run->cursor = (rs_cursor){.next = -1};
+    RS_TRY(rs_run_open_source(run, step, &file, err));
+    const rs_box *access = problem->source.atomic ? &step->stored : &step->box;
     rs_slices slices;
     rs_box slice;
-    rs_slices_init(&slices, problem->ndim, problem->source.order, &step->box, staging_items(run));
+    rs_slices_init(&slices, problem->ndim, problem->source.order, access, staging_items(run));
     while (rs_slices_next(&slices, &slice)) {
         RS_TRY(rs_file_read_box(&file, &slice, run->staging[0], &run->cursor, err));
-        RS_TRY(scatter(run, steps, &slice, err));
+        RS_TRY(scatter(run, steps, &slice, &step->box, err));
     }
     run->actual.read_seeks += run->cursor.seeks;
     run->actual.bytes_read += run->cursor.bytes;
@@ -147,7 +161,7 @@ static resplit_status write_step(rs_run *run, const rs_step *step, resplit_error
 /* ---- The loop ------------------------------------------------------------------------------ */
 
 /* Tells the caller how far we are, some twenty times a second. */
-static resplit_status report(rs_run *run, resplit_error *err)
+resplit_status rs_run_report(rs_run *run, resplit_error *err)
 {
     if (run->options == NULL || run->options->progress == NULL) {
         return RESPLIT_OK;
@@ -167,21 +181,22 @@ static resplit_status report(rs_run *run, resplit_error *err)
     return RESPLIT_OK;
 }
 
-static resplit_status set_up(rs_run *run, resplit_error *err)
+resplit_status rs_run_begin(rs_run *run, resplit_error *err)
 {
+    rs_files_init(&run->sources, run->source, run->source->path, O_RDONLY);
     RS_TRY(rs_budget_new(run->plan->memory, &run->budget, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &run->staging[i], err));
     }
-    return rs_pending_init(&run->pending, run->budget, &run->problem->target, run->plan->n_pieces, err);
+    return RESPLIT_OK;
 }
 
-static void tear_down(rs_run *run)
+void rs_run_end(rs_run *run)
 {
+    rs_files_release(&run->sources);
     if (run->budget == NULL) {
         return;
     }
-    rs_pending_release(&run->pending);
     for (int i = 0; i < run->plan->n_staging; i++) {
         rs_budget_release(run->budget, run->staging[i], run->plan->staging_bytes);
     }
@@ -193,16 +208,18 @@ resplit_status rs_run_steps(rs_run *run, resplit_error *err)
 {
     rs_steps steps;
     rs_step step;
-    rs_files_init(&run->sources, run->source, run->source->path, O_RDONLY);
-    resplit_status rc = set_up(run, err);
+    resplit_status rc = rs_run_begin(run, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_pending_init(&run->pending, run->budget, &run->problem->target, run->plan->n_pieces, err);
+    }
     rs_steps_init(&steps, run->problem, run->plan);
     while (rc == RESPLIT_OK && rs_steps_next(&steps, &step)) {
         rc = step.kind == RS_STEP_READ ? read_step(run, &steps, &step, err) : write_step(run, &step, err);
         if (rc == RESPLIT_OK) {
-            rc = report(run, err);
+            rc = rs_run_report(run, err);
         }
     }
-    tear_down(run);
-    rs_files_release(&run->sources);
+    rs_pending_release(&run->pending);
+    rs_run_end(run);
     return rc;
 }

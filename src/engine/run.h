@@ -37,13 +37,24 @@ struct rs_run {
     resplit_cost actual;
 };
 
-/* Runs all steps. The caller has filled the first group of fields and opened `targets`; root: where source blocks are. */
+/* Runs all steps of a plan of buffers. The caller has filled the first group of fields and opened `targets`. */
 resplit_status rs_run_steps(rs_run *run, resplit_error *err);
 
-/* Copies the source into the target: checks, runs, publishes. */
+/* The same for the other kinds of plan. temp: folder for a temporary file. */
+resplit_status rs_run_blocks(rs_run *run, resplit_error *err);
+resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err);
+
+/* What all kinds share: budget, staging and source files; the source block of a step, open, with a fresh cursor; telling the
+   caller how far we are. rs_run_end also after a begin that failed. */
+resplit_status rs_run_begin(rs_run *run, resplit_error *err);
+void rs_run_end(rs_run *run);
+resplit_status rs_run_open_source(rs_run *run, const rs_step *step, rs_block_file *file, resplit_error *err);
+resplit_status rs_run_report(rs_run *run, resplit_error *err);
+
+/* Copies the source into the target: checks, runs, publishes. temp: folder for a temporary file; NULL: beside the target. */
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const resplit_run_options *options, resplit_cost *actual,
-                           resplit_error *err);
+                           const resplit_array *target, const char *temp, const resplit_run_options *options,
+                           resplit_cost *actual, resplit_error *err);
 
 /* Compares the values of two arrays of the same shape and type. */
 resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,

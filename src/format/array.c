@@ -175,6 +175,7 @@ static void fill_info(resplit_array *array)
     for (int d = 0; d < info->ndim; d++) {
         const rs_axis *axis = &array->layout.axis[d];
         info->shape[d] = axis->extent;
+        info->origin[d] = array->origin[d];
         if (is_even(axis)) {
             free(array->cuts[d]);
             array->cuts[d] = NULL;

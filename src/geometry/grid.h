@@ -18,6 +18,8 @@ typedef struct rs_layout {
     int64_t itemsize;
     rs_axis axis[RS_MAX_NDIM];
     int order[RS_MAX_NDIM]; /* axes from the slowest to the fastest in a block: 0,1,2 is C order */
+    bool atomic;            /* a block can only be read or written whole, as when it is compressed */
+    bool sequential;        /* a block can only be read forwards, once, as a stream */
 } rs_layout;
 
 /* order = 'C' or 'F' */

@@ -13,7 +13,7 @@ void rs_slices_init(rs_slices *slices, int ndim, const int *order, const rs_box 
     slices->done = rs_box_volume(ndim, box) == 0;
     int64_t inner = 1; /* elements of the axes faster than level */
     slices->level = ndim - 1;
-    while (slices->level > 0) {
+    while (!slices->done && slices->level > 0) {
         int d = order[slices->level];
         int64_t extent = box->hi[d] - box->lo[d];
         if (extent > most / inner) {

@@ -92,7 +92,7 @@ static resplit_status check_step(check *c, const rs_step *step, resplit_error *e
         if (!reads && (c->read[number >> 3] >> (number & 7) & 1) == 0) {
             return rs_fail(err, RESPLIT_EINTERNAL, "element %lld is written before it is read", (long long)number);
         }
-        runs += place != last + 1;
+        runs += layout->atomic ? elements == 0 : place != last + 1;
         last = place;
         elements++;
     } while (next_in_order(layout, &step->box, at));
@@ -122,7 +122,9 @@ static resplit_status check_totals(const check *c, const rs_plan *plan, resplit_
     RS_TRY(compare("elements written", written, n, err));
     RS_TRY(compare("blocks opened", c->opened, c->problem->n_target, err));
     RS_TRY(compare("blocks closed", c->closed, c->problem->n_target, err));
-    RS_TRY(compare("bytes held", c->most_held * c->problem->itemsize, plan->predicted.held_bytes, err));
+    if (plan->kind == RS_PLAN_BUFFERS) { /* a copy holds no more than its staging */
+        RS_TRY(compare("bytes held", c->most_held * c->problem->itemsize, plan->predicted.held_bytes, err));
+    }
     RS_TRY(compare("read seeks", c->read_seeks, plan->predicted.read_seeks, err));
     RS_TRY(compare("write seeks", c->write_seeks, plan->predicted.write_seeks, err));
     if (plan->predicted.held_bytes > plan->predicted.peak_bytes || plan->predicted.peak_bytes > plan->memory) {
@@ -133,8 +135,40 @@ static resplit_status check_totals(const check *c, const rs_plan *plan, resplit_
     return RESPLIT_OK;
 }
 
+/* A spill has no steps of its own: every target block is in one place, and the temporary file is as long as those spilled. */
+static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
+{
+    int64_t index[RS_MAX_NDIM] = {0}, lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], number = 0, temp = 0, appends = 0,
+            group = 0;
+    for (int d = 0; d < problem->ndim; d++) {
+        hi[d] = problem->target.axis[d].n;
+    }
+    do {
+        rs_box box = rs_layout_box(&problem->target, index);
+        if (number >= plan->spill.resident) {
+            int64_t bytes = rs_box_volume(problem->ndim, &box) * problem->itemsize;
+            bool first = (number - plan->spill.resident) % plan->spill.group == 0;
+            if (first) {
+                appends += rs_ceil_div(group, plan->spill.append_bytes);
+                group = 0;
+            }
+            group += bytes;
+            temp += bytes;
+        }
+        number++;
+    } while (rs_index_next(problem->ndim, lo, hi, index));
+    appends += rs_ceil_div(group, plan->spill.append_bytes);
+    int64_t spilled = number - plan->spill.resident;
+    RS_TRY(compare("groups", rs_ceil_div(spilled, plan->spill.group), plan->spill.n_groups, err));
+    RS_TRY(compare("temporary bytes", temp, plan->predicted.temp_bytes, err));
+    return compare("write seeks", appends + problem->n_target, plan->predicted.write_seeks, err);
+}
+
 resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
+    if (plan->kind == RS_PLAN_SPILL) {
+        return check_spill(problem, plan, err);
+    }
     size_t bytes = (size_t)problem->n_elements / 8 + 1;
     check c = {.problem = problem, .read = calloc(1, bytes), .written = calloc(1, bytes)};
     resplit_status rc = RESPLIT_OK;

@@ -15,11 +15,23 @@
 
 #include <inttypes.h>
 
+static int64_t saturating_mul(int64_t a, int64_t b)
+{
+    int64_t product;
+    return rs_mul(a, b, &product) ? product : INT64_MAX;
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return rs_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
 /* ---- Seeks --------------------------------------------------------------------------------- */
 
 rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
 {
-    rs_pieces count = {0, 0};
+    rs_pieces count = {0};
     for (int64_t i = 0; i < blocks->n; i++) {
         rs_span seen = rs_axis_span(blocks, i), stored = rs_axis_stored(blocks, i);
         int64_t n = 1;
@@ -31,6 +43,7 @@ rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
         } else {
             count.part += n;
         }
+        count.touched += n * (stored.hi - stored.lo);
     }
     return count;
 }
@@ -38,6 +51,12 @@ rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
 int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
 {
     int64_t full = 1, runs = 0; /* of the axes faster than the one at hand */
+    if (layout->atomic) {
+        for (int d = 0; d < layout->ndim; d++) {
+            full *= pieces[d].full + pieces[d].part;
+        }
+        return full;
+    }
     for (int i = layout->ndim - 1; i >= 0; i--) {
         int d = layout->order[i];
         runs = layout->axis[d].extent * runs + pieces[d].part * full;
@@ -46,14 +65,52 @@ int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
     return runs + full;
 }
 
-/* Runs over all blocks of a layout; along axes in `uncut` the buffers do not cut. */
-static int64_t count_runs(const rs_layout *layout, const rs_plan *plan, uint32_t uncut)
+/* Fills seeks and bytes; along axes in `uncut` the buffers do not cut. */
+static void count_access(const rs_layout *layout, const rs_plan *plan, uint32_t uncut, int64_t *seeks, int64_t *bytes)
 {
     rs_pieces pieces[RS_MAX_NDIM];
+    int64_t elements = 1;
     for (int d = 0; d < layout->ndim; d++) {
         pieces[d] = rs_pieces_count(&layout->axis[d], (uncut >> d & 1) != 0 ? NULL : &plan->buffer[d]);
+        elements = saturating_mul(elements, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
     }
-    return rs_pieces_runs(layout, pieces);
+    *seeks = elements == 0 ? 0 : rs_pieces_runs(layout, pieces);
+    *bytes = saturating_mul(elements, layout->itemsize);
+}
+
+/* ---- What blocks allow --------------------------------------------------------------------- */
+
+/* Buffers that are stretches of the source's order, visited in that order: (1, .., 1, n, all, .., all). */
+static bool is_forward(const rs_problem *problem, const rs_plan *plan)
+{
+    bool inside = false; /* an axis faster than this one is cut */
+    for (int i = problem->ndim - 1; i >= 0; i--) {
+        int d = problem->source.order[i];
+        if (plan->loop[i] != d || (inside && rs_axis_longest(&plan->buffer[d]) > 1)) {
+            return false;
+        }
+        inside = inside || plan->buffer[d].n > 1;
+    }
+    return true;
+}
+
+bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan)
+{
+    for (int d = 0; d < problem->ndim; d++) {
+        bool kept = (plan->kept >> d & 1) != 0;
+        if (problem->target.atomic && !kept && rs_plan_leftover(problem, plan, d) > 0) {
+            return false;
+        }
+    }
+    if (!problem->source.sequential) {
+        return true;
+    }
+    bool cut = false; /* a source block is read in more than one buffer */
+    for (int d = 0; d < problem->ndim; d++) {
+        rs_pieces pieces = rs_pieces_count(&problem->source.axis[d], &plan->buffer[d]);
+        cut = cut || pieces.full + pieces.part > problem->source.axis[d].n;
+    }
+    return !cut || (problem->n_source == 1 && is_forward(problem, plan));
 }
 
 /* ---- Held elements ------------------------------------------------------------------------- */
@@ -103,18 +160,6 @@ int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d)
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
-static int64_t saturating_mul(int64_t a, int64_t b)
-{
-    int64_t product;
-    return rs_mul(a, b, &product) ? product : INT64_MAX;
-}
-
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return rs_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 /* The most intervals of `b` that meet one interval of `a`: exact where an axis is uneven, else at most one too many. */
 static int64_t most_overlaps(const rs_axis *a, const rs_axis *b)
 {
@@ -149,7 +194,7 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
 
 /* Bytes charged for `n` allocations of together `bytes`: only large ones are rounded up to pages. One record more than there
    are pieces pays for the smallest table. */
-static int64_t charge(int64_t bytes, int64_t n)
+int64_t rs_plan_charge(int64_t bytes, int64_t n)
 {
     int64_t large = rs_min(n, bytes / (64 * 1024));
     return saturating_add(
@@ -161,51 +206,58 @@ static int64_t least_staging(const rs_plan *plan, int64_t itemsize)
     return saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, rs_max(RS_LEAST_STAGING, itemsize)));
 }
 
-/* What staging may have of what is left of the budget. */
-static void set_staging(rs_plan *plan, int64_t itemsize, int64_t peak)
+int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
 {
-    int64_t least = rs_max(RS_LEAST_STAGING, itemsize);
-    int64_t share = (plan->memory - (peak - least_staging(plan, itemsize))) / plan->n_staging;
+    return saturating_add(RS_FIXED_BYTES, least_staging(plan, problem->itemsize));
+}
+
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak)
+{
+    int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, itemsize);
+    int64_t rest = peak - least_staging(plan, itemsize);
+    int64_t share = (plan->memory - rest) / plan->n_staging;
     int64_t bytes = rs_max(least, rs_min(rs_max(RS_MOST_STAGING, itemsize), share - 4096));
     plan->staging_bytes = bytes - bytes % itemsize;
-    peak += saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, plan->staging_bytes));
-    plan->predicted.peak_bytes = peak - least_staging(plan, itemsize);
+    plan->predicted.peak_bytes = rest + plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
 }
 
 bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
 {
     int64_t held = count_held(problem, plan, RS_PIECES);
     int64_t whole = plan->kept != 0 ? count_held(problem, plan, RS_WHOLE_UNITS) : held;
+    int64_t fixed = rs_plan_fixed(problem, plan);
     plan->n_pieces = rs_min(bound_pieces(problem, plan), rs_max(1, held));
-    int64_t fixed = saturating_add(RS_FIXED_BYTES, least_staging(plan, problem->itemsize));
-    int64_t peak = saturating_add(fixed, charge(saturating_mul(held, problem->itemsize), plan->n_pieces));
-    int64_t peak_whole = saturating_add(fixed, charge(saturating_mul(whole, problem->itemsize), plan->n_pieces));
+    int64_t peak = saturating_add(fixed, rs_plan_charge(saturating_mul(held, problem->itemsize), plan->n_pieces));
+    int64_t peak_whole =
+        saturating_add(fixed, rs_plan_charge(saturating_mul(whole, problem->itemsize), plan->n_pieces));
     /* Whole units cost less work (no gathering when they are written), so they are taken wherever they fit. */
     plan->whole_units = peak_whole <= plan->memory || peak_whole <= peak;
     plan->predicted.held_bytes = saturating_mul(held, problem->itemsize);
     plan->predicted.peak_bytes = plan->whole_units ? peak_whole : peak;
-    return plan->predicted.peak_bytes <= plan->memory;
+    return plan->predicted.peak_bytes <= plan->memory && rs_plan_is_allowed(problem, plan);
 }
 
 bool rs_plan_predict(const rs_problem *problem, rs_plan *plan)
 {
     bool fits = rs_plan_fits(problem, plan);
     if (fits) {
-        set_staging(plan, problem->itemsize, plan->predicted.peak_bytes);
+        rs_plan_set_staging(problem, plan, plan->predicted.peak_bytes);
     }
-    bool empty = problem->n_elements == 0;
-    plan->predicted.read_seeks = empty ? 0 : count_runs(&problem->source, plan, 0);
-    plan->predicted.write_seeks = empty ? 0 : count_runs(&problem->target, plan, plan->kept);
-    plan->predicted.bytes_read = problem->n_elements * problem->itemsize;
-    plan->predicted.bytes_written = problem->n_elements * problem->itemsize;
-    plan->predicted.temp_bytes = 0;
+    resplit_cost *cost = &plan->predicted;
+    count_access(&problem->source, plan, 0, &cost->read_seeks, &cost->bytes_read);
+    count_access(&problem->target, plan, plan->kept, &cost->write_seeks, &cost->bytes_written);
+    cost->temp_bytes = 0;
     return fits;
 }
 
-/* A size for people: exact bytes, since "that number works and one byte less does not". */
-resplit_status rs_plan_refuse(const rs_plan *plan, resplit_error *err)
+resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
     int64_t needed = plan->predicted.peak_bytes;
+    if (plan->kind == RS_PLAN_BUFFERS && !rs_plan_is_allowed(problem, plan)) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "strategy '%s' would access blocks in parts that can only be %s",
+                       plan->strategy, problem->target.atomic ? "written whole" : "read forwards");
+    }
+    /* Exact bytes, since that number works and one byte less does not. */
     resplit_status rc =
         rs_fail(err, RESPLIT_EBUDGET,
                 "no plan fits %" PRId64 " bytes (strategy '%s'); this problem needs at least %" PRId64 " bytes",

@@ -13,7 +13,29 @@
 
 #include "plan/problem.h"
 
+/* How a plan is run. */
+typedef enum rs_plan_kind {
+    RS_PLAN_BUFFERS, /* buffer by buffer, units written when they are complete */
+    RS_PLAN_COPY,    /* block by block, bytes as they are: source and target have the same grid and encoding */
+    RS_PLAN_SPILL,   /* the source once; what does not fit goes through a temporary file */
+} rs_plan_kind;
+
+/*
+ * Target blocks by number: the first `resident` wait in memory while the source is read, the others are spilled, in groups
+ * that each fit memory when they are read back.
+ *
+ *     0 ........ resident | group 0 ........ | group 1 ........ | ...
+ */
+typedef struct rs_spill {
+    int64_t resident; /* blocks */
+    int64_t group;    /* blocks in a group */
+    int64_t n_groups;
+    int64_t append_bytes; /* what is collected for a group before it is written, in one piece */
+} rs_spill;
+
 typedef struct rs_plan {
+    rs_plan_kind kind;
+    rs_spill spill;
     const char *strategy; /* a name of the table, or of whoever made the plan by hand */
     int ndim;
     int64_t memory; /* the budget */
@@ -25,6 +47,7 @@ typedef struct rs_plan {
     int n_staging;         /* staging areas: 1 to copy, 2 to compare */
     int64_t staging_bytes; /* of each */
     resplit_cost predicted;
+    double seconds;             /* predicted, on the device of the request */
     int64_t *cuts[RS_MAX_NDIM]; /* owned room for uneven buffers along an axis whose blocks are uneven, else NULL */
 } rs_plan;
 
@@ -32,24 +55,27 @@ typedef struct rs_plan {
 typedef struct rs_request {
     const char *strategy; /* NULL or "auto": the cheapest that fits */
     int64_t memory;
-    int n_staging; /* 0 counts as 1 */
+    int n_staging;                /* 0 counts as 1 */
+    const char *minimize;         /* NULL: "seconds" */
+    const resplit_device *device; /* NULL: "ssd" */
 } rs_request;
 
 typedef struct rs_strategy {
     const char *name;
+    bool by_auto; /* "auto" asks it; what the others propose is where best starts from */
     bool (*applies)(const rs_problem *problem);
     /* Fills a plan that was just initialised. RESPLIT_EBUDGET, with err->needed_bytes, when nothing fits. */
     resplit_status (*propose)(const rs_problem *problem, rs_plan *plan, resplit_error *err);
 } rs_strategy;
 
-extern const rs_strategy rs_strategy_best, rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple,
-    rs_strategy_keep;
+extern const rs_strategy rs_strategy_copy, rs_strategy_best, rs_strategy_spill, rs_strategy_naive,
+    rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
 
 /* ---- planner.c ---- */
 
 const rs_strategy *rs_strategy_at(int i); /* NULL past the last */
 
-/* The plan that the request asks for, or the cheapest that fits: fewest seeks, then least memory, then table order. */
+/* The plan that the request asks for, or the one of all that fit which is best by what it minimizes. */
 resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err);
 
 /* One buffer of the whole array, loops in the source's order, nothing kept; with room for uneven cuts. */
@@ -73,12 +99,16 @@ void rs_plan_cut_even(rs_plan *plan, int d, int64_t length);
 /* Pieces into which cuts divide the blocks along an axis: as long as the stored block, or not. */
 typedef struct rs_pieces {
     int64_t full, part;
+    int64_t touched; /* stored elements along the axis, each block as often as it has pieces: what atomic blocks cost */
 } rs_pieces;
 
 /* Pieces of `blocks` cut by `buffers`; NULL: not cut. */
 rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers);
 
-/* Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements. */
+/*
+ * Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements. Atomic
+ * blocks are touched whole, once for each piece.
+ */
 int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces);
 
 /* Fills plan->predicted, chooses how units are stored and how large the staging area is. True when it fits the budget. */
@@ -87,11 +117,30 @@ bool rs_plan_predict(const rs_problem *problem, rs_plan *plan);
 /* The same without the seeks, for searching. predicted.held_bytes and peak_bytes are set. */
 bool rs_plan_fits(const rs_problem *problem, rs_plan *plan);
 
+/*
+ * Whether the blocks can be accessed as the plan wants: atomic target blocks whole, sequential source blocks once and
+ * forwards.
+ */
+bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
+
+/* Memory for `n` allocations of together `bytes` of array data, with their records; and for everything else, staging at its
+   least. */
+int64_t rs_plan_charge(int64_t bytes, int64_t n);
+int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
+
+/* Gives staging what is left of the budget when the plan needs `peak` with staging at its least; sets predicted.peak_bytes. */
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak);
+
 /* Largest leftover along an axis: elements of a block that is not complete at a buffer's end. */
 int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
 
-/* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds. */
-resplit_status rs_plan_refuse(const rs_plan *plan, resplit_error *err);
+/* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do not allow it. */
+resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
+
+/* ---- strategy_spill.c ---- */
+
+/* Bytes of the target blocks before block `number` in C order of the grid. */
+int64_t rs_spill_bytes_before(const rs_problem *problem, int64_t number);
 
 /* ---- check.c ---- */
 
@@ -101,6 +150,14 @@ resplit_status rs_plan_refuse(const rs_plan *plan, resplit_error *err);
  * Needs two bits per element.
  */
 resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
+
+/* ---- validate.c ---- */
+
+/*
+ * Proves, without walking, that the steps read every element once and write it once, after it was read: for plans from outside
+ * and of any size. Says nothing of what it costs; what it accepts can be predicted. RESPLIT_EINVAL if not.
+ */
+resplit_status rs_plan_validate(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
 
 /* ---- Memory that an engine needs beside the data: part of the contract between prediction and engine ---- */
 

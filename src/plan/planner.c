@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* planner.c - the table of strategies, and the cheapest plan among what they propose. */
+#include "plan/device.h"
 #include "plan/plan.h"
 
 #include <errno.h>
@@ -7,7 +8,8 @@
 #include <string.h>
 
 static const rs_strategy *const strategies[] = {
-    &rs_strategy_best, &rs_strategy_keep, &rs_strategy_multiple, &rs_strategy_clustered, &rs_strategy_naive,
+    &rs_strategy_copy,     &rs_strategy_best,      &rs_strategy_spill, &rs_strategy_keep,
+    &rs_strategy_multiple, &rs_strategy_clustered, &rs_strategy_naive,
 };
 
 enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };
@@ -58,11 +60,64 @@ resplit_cost rs_plan_floor(const rs_problem *problem)
         .read_seeks = problem->n_source, .write_seeks = problem->n_target, .bytes_read = bytes, .bytes_written = bytes};
 }
 
-static bool is_cheaper(const resplit_cost *a, const resplit_cost *b)
+/* ---- What is minimized ----------------------------------------------------------------------- */
+
+static double seeks_of(const rs_plan *plan)
 {
-    int64_t seeks_a = a->read_seeks + a->write_seeks, seeks_b = b->read_seeks + b->write_seeks;
-    return seeks_a != seeks_b ? seeks_a < seeks_b : a->peak_bytes < b->peak_bytes;
+    return (double)(plan->predicted.read_seeks + plan->predicted.write_seeks);
 }
+
+static double bytes_of(const rs_plan *plan)
+{
+    return (double)plan->predicted.bytes_read + (double)plan->predicted.bytes_written;
+}
+
+static double memory_of(const rs_plan *plan)
+{
+    return (double)plan->predicted.peak_bytes;
+}
+
+static double seconds_of(const rs_plan *plan)
+{
+    return plan->seconds;
+}
+
+typedef double measure(const rs_plan *plan);
+
+/* What is looked at first, second and last. */
+static const struct {
+    const char *name;
+    measure *by[3];
+} measures[] = {
+    {"seconds", {seconds_of, seeks_of, memory_of}},
+    {"seeks", {seeks_of, bytes_of, memory_of}},
+    {"bytes", {bytes_of, seeks_of, memory_of}},
+    {"memory", {memory_of, seeks_of, seconds_of}},
+};
+
+enum { N_MEASURES = sizeof measures / sizeof measures[0] };
+
+static measure *const *find_measure(const char *name)
+{
+    for (int i = 0; i < N_MEASURES; i++) {
+        if (name == NULL || strcmp(measures[i].name, name) == 0) {
+            return measures[i].by;
+        }
+    }
+    return NULL;
+}
+
+static bool is_cheaper(measure *const *by, const rs_plan *a, const rs_plan *b)
+{
+    for (int i = 0; i < 3; i++) {
+        if (by[i](a) != by[i](b)) {
+            return by[i](a) < by[i](b);
+        }
+    }
+    return false;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static resplit_status propose(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
                               rs_plan *out, resplit_error *err)
@@ -71,45 +126,29 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
     resplit_status rc = strategy->propose(problem, out, err);
     if (rc != RESPLIT_OK) {
         rs_plan_release(out);
+        return rc;
     }
-    return rc;
-}
-
-/*
- * Strategies use what they are given. Where half of it gives as few seeks, half of it is enough: memory that is touched for
- * nothing is slow, and belongs to others.
- */
-static void economise(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request, rs_plan *plan)
-{
-    int64_t seeks = plan->predicted.read_seeks + plan->predicted.write_seeks;
-    rs_request less = *request;
-    rs_plan smaller;
-    for (;;) {
-        less.memory = plan->predicted.peak_bytes / 2;
-        if (less.memory == 0 || propose(strategy, problem, &less, &smaller, NULL) != RESPLIT_OK) {
-            return;
-        }
-        bool as_good = smaller.predicted.read_seeks + smaller.predicted.write_seeks <= seeks;
-        rs_plan_release(as_good ? plan : &smaller);
-        if (!as_good) {
-            return;
-        }
-        *plan = smaller;
-    }
+    const resplit_device *device = request->device != NULL ? request->device : rs_device_find("ssd");
+    out->seconds = rs_device_seconds(device, &out->predicted, false);
+    return RESPLIT_OK;
 }
 
 static resplit_status make_cheapest(const rs_problem *problem, const rs_request *request, rs_plan *out,
                                     resplit_error *err)
 {
     resplit_error refused = {.needed_bytes = INT64_MAX};
-    const rs_strategy *found = NULL;
+    measure *const *by = find_measure(request->minimize);
+    bool found = false;
     for (int i = 0; i < N_STRATEGIES; i++) {
-        if (!strategies[i]->applies(problem)) {
-            continue;
-        }
         resplit_error why;
         rs_plan plan;
+        if (!strategies[i]->by_auto || !strategies[i]->applies(problem)) {
+            continue;
+        }
         resplit_status rc = propose(strategies[i], problem, request, &plan, &why);
+        if (rc == RESPLIT_EUNSUPPORTED) {
+            continue;
+        }
         if (rc == RESPLIT_EBUDGET) {
             refused = why.needed_bytes < refused.needed_bytes ? why : refused;
             continue;
@@ -121,24 +160,18 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
             }
             return rc;
         }
-        if (found == NULL || is_cheaper(&plan.predicted, &out->predicted)) {
+        if (!found || is_cheaper(by, &plan, out)) {
             rs_plan_release(out);
             *out = plan;
-            found = strategies[i];
+            found = true;
         } else {
             rs_plan_release(&plan);
         }
     }
-    if (found == NULL) {
-        if (err != NULL) {
-            *err = refused;
-        }
-        return RESPLIT_EBUDGET;
+    if (!found && err != NULL) {
+        *err = refused;
     }
-    economise(found, problem, request, out);
-    out->memory = request->memory;
-    (void)rs_plan_predict(problem, out); /* staging may have what is left of the whole budget */
-    return RESPLIT_OK;
+    return found ? RESPLIT_OK : RESPLIT_EBUDGET;
 }
 
 static resplit_status make_named(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err)
@@ -149,13 +182,14 @@ static resplit_status make_named(const rs_problem *problem, const rs_request *re
         }
         if (!strategies[i]->applies(problem)) {
             return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                           "strategy '%s' is for a split or a merge (one block on one side); this problem has %lld "
-                           "source and %lld target blocks",
+                           "strategy '%s' does not apply to %lld source and %lld target blocks: clustered and multiple "
+                           "are for a split or a merge (one block on one side), copy for two equal grids",
                            request->strategy, (long long)problem->n_source, (long long)problem->n_target);
         }
         return propose(strategies[i], problem, request, out, err);
     }
-    return rs_fail(err, RESPLIT_EINVAL, "there is no strategy '%s': choose auto, keep, multiple, clustered or naive",
+    return rs_fail(err, RESPLIT_EINVAL,
+                   "there is no strategy '%s': choose auto, copy, best, spill, keep, multiple, clustered or naive",
                    request->strategy);
 }
 
@@ -164,6 +198,10 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
     *out = (rs_plan){0};
     if (request->memory <= 0) {
         return rs_fail(err, RESPLIT_EINVAL, "a memory budget of %lld bytes is no budget", (long long)request->memory);
+    }
+    if (find_measure(request->minimize) == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "cannot minimize '%s': choose seconds, seeks, bytes or memory",
+                       request->minimize);
     }
     if (request->strategy == NULL || strcmp(request->strategy, "auto") == 0) {
         return make_cheapest(problem, request, out, err);

@@ -28,6 +28,7 @@ typedef struct search {
     const rs_problem *problem;
     rs_plan *best; /* what was found, if anything was */
     bool found;
+    bool thrifty;  /* looks for the least memory instead of the fewest seeks */
     int64_t limit; /* elements that may be held */
     rs_options options[RS_MAX_NDIM];
     rs_pieces uncut_source[RS_MAX_NDIM], uncut_target[RS_MAX_NDIM];
@@ -71,10 +72,12 @@ static int64_t best_seeks(const search *s)
 /* Can a plan with at least these seeks and buffers be better than what was found? */
 static bool is_promising(const search *s, int64_t seeks, int64_t buffer)
 {
-    if (buffer > s->limit || seeks > best_seeks(s)) {
+    if (buffer > s->limit || (!s->thrifty && seeks > best_seeks(s))) {
         return false;
     }
-    return seeks < best_seeks(s) || buffer < s->best->predicted.held_bytes / s->problem->itemsize;
+    const resplit_cost *best = &s->best->predicted;
+    return !s->found || (!s->thrifty && seeks < best_seeks(s))
+           || buffer < (s->thrifty ? best->peak_bytes : best->held_bytes) / s->problem->itemsize;
 }
 
 /* ---- Orders -------------------------------------------------------------------------------- */
@@ -162,8 +165,11 @@ static resplit_status set_axis(rs_plan *plan, int d, const rs_axis *axis)
     return RESPLIT_OK;
 }
 
-static bool is_better(const resplit_cost *a, const resplit_cost *b)
+static bool is_better(bool thrifty, const resplit_cost *a, const resplit_cost *b)
 {
+    if (thrifty) {
+        return a->peak_bytes < b->peak_bytes;
+    }
     int64_t seeks_a = a->read_seeks + a->write_seeks, seeks_b = b->read_seeks + b->write_seeks;
     return seeks_a != seeks_b ? seeks_a < seeks_b : a->held_bytes < b->held_bytes;
 }
@@ -180,8 +186,11 @@ static void take_chosen(search *s, const int *loop)
         plan.kept |= (uint32_t)s->chosen[d]->kept << d;
         s->failed = set_axis(&plan, d, &s->chosen[d]->axis);
     }
-    if (s->failed == RESPLIT_OK && rs_plan_predict(s->problem, &plan)
-        && (!s->found || is_better(&plan.predicted, &s->best->predicted))) {
+    bool fits = s->failed == RESPLIT_OK && rs_plan_predict(s->problem, &plan);
+    if (s->thrifty) { /* nothing fits one byte: then peak_bytes is what it takes */
+        fits = s->failed == RESPLIT_OK && rs_plan_is_allowed(s->problem, &plan);
+    }
+    if (fits && (!s->found || is_better(s->thrifty, &plan.predicted, &s->best->predicted))) {
         rs_plan_release(s->best);
         *s->best = plan;
         s->found = true;
@@ -357,13 +366,13 @@ static void start_with_others(search *s, resplit_error *err)
             continue;
         }
         resplit_status rc = others[i]->propose(s->problem, &plan, &why);
-        if (rc == RESPLIT_OK && (!s->found || is_better(&plan.predicted, &s->best->predicted))) {
+        if (rc == RESPLIT_OK && (!s->found || is_better(s->thrifty, &plan.predicted, &s->best->predicted))) {
             rs_plan_release(s->best);
             *s->best = plan;
             s->found = true;
             continue;
         }
-        if (why.needed_bytes < err->needed_bytes) {
+        if (rc == RESPLIT_EBUDGET && why.needed_bytes < err->needed_bytes) {
             *err = why;
         }
         rs_plan_release(&plan);
@@ -393,28 +402,70 @@ static bool applies(const rs_problem *problem)
     return true;
 }
 
-static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+static void search_with(search *s, int64_t memory, bool thrifty)
+{
+    s->found = false;
+    s->thrifty = thrifty;
+    s->limit = thrifty ? INT64_MAX : memory / s->problem->itemsize;
+    s->best->memory = memory;
+    s->leaves = 0;
+    decide(s, 0);
+}
+
+/*
+ * The least memory with which the search finds a plan: the refusal names it. Panels depend on memory, so what looks like the
+ * least is tried with one byte less, until that finds nothing.
+ */
+static void find_least(search *s)
+{
+    int64_t memory = s->best->memory, least = 0;
+    search_with(s, 1, true);
+    while (s->found) {
+        s->best->memory = 1;
+        (void)rs_plan_fits(s->problem, s->best);
+        least = s->best->predicted.peak_bytes;
+        search_with(s, least - 1, false);
+    }
+    s->found = least > 0;
+    s->best->memory = memory;
+    s->best->predicted.peak_bytes = least;
+}
+
+static resplit_status run_search(search *s, resplit_error *err)
 {
     resplit_error refused;
+    start_with_others(s, &refused);
+    bool seeded = refused.needed_bytes != INT64_MAX;
+    if (!s->found && seeded) { /* the least of the others is the least there is: one element at a time */
+        if (err != NULL) {
+            *err = refused;
+        }
+        return RESPLIT_EBUDGET;
+    }
+    if (s->problem->n_elements == 0) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(set_up(s, err));
+    decide(s, 0);
+    if (s->failed != RESPLIT_OK) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
+    }
+    if (s->found) {
+        return RESPLIT_OK;
+    }
+    find_least(s);
+    return s->found ? rs_plan_refuse(s->problem, s->best, err)
+                    : rs_fail(err, RESPLIT_EUNSUPPORTED, "no plan in one pass can access these blocks as they must be");
+}
+
+static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+{
     search *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a search");
     }
     *s = (search){.problem = problem, .best = plan, .limit = plan->memory / problem->itemsize};
-    start_with_others(s, &refused);
-    resplit_status rc = RESPLIT_OK;
-    if (!s->found) {
-        rc = RESPLIT_EBUDGET;
-        if (err != NULL) {
-            *err = refused;
-        }
-    } else if (problem->n_elements > 0) {
-        rc = set_up(s, err);
-        if (rc == RESPLIT_OK) {
-            decide(s, 0);
-            rc = s->failed == RESPLIT_OK ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
-        }
-    }
+    resplit_status rc = run_search(s, err);
     for (int d = 0; d < problem->ndim; d++) {
         rs_options_release(&s->options[d]);
     }
@@ -423,4 +474,4 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return rc;
 }
 
-const rs_strategy rs_strategy_best = {"best", applies, propose};
+const rs_strategy rs_strategy_best = {"best", true, applies, propose};

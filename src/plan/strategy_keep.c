@@ -138,7 +138,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
         rs_plan_cut_even(plan, d, 1);
     }
     if (!fits(problem, plan)) {
-        return rs_plan_refuse(plan, err);
+        return rs_plan_refuse(problem, plan, err);
     }
     if (stretch_to_aggregate(problem, plan)) {
         stretch_beyond(problem, plan);
@@ -149,7 +149,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
         }
     }
     order_loops(problem, plan);
-    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(plan, err);
+    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(problem, plan, err);
 }
 
-const rs_strategy rs_strategy_keep = {"keep", applies, propose};
+const rs_strategy rs_strategy_keep = {"keep", false, applies, propose};

@@ -18,7 +18,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
         rs_plan_cut_groups(plan, d, &blocks->axis[d], 1);
         plan->loop[d] = blocks->order[d];
     }
-    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(plan, err);
+    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(problem, plan, err);
 }
 
-const rs_strategy rs_strategy_naive = {"naive", applies, propose};
+const rs_strategy rs_strategy_naive = {"naive", false, applies, propose};

@@ -61,7 +61,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, bool by_
         }
     }
     (void)try_slabs(problem, plan, &s, level, fits);
-    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(plan, err);
+    return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(problem, plan, err);
 }
 
 static resplit_status propose_clustered(const rs_problem *problem, rs_plan *plan, resplit_error *err)
@@ -74,5 +74,5 @@ static resplit_status propose_multiple(const rs_problem *problem, rs_plan *plan,
     return propose(problem, plan, false, err);
 }
 
-const rs_strategy rs_strategy_clustered = {"clustered", applies, propose_clustered};
-const rs_strategy rs_strategy_multiple = {"multiple", applies, propose_multiple};
+const rs_strategy rs_strategy_clustered = {"clustered", false, applies, propose_clustered};
+const rs_strategy rs_strategy_multiple = {"multiple", false, applies, propose_multiple};

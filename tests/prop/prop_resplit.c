@@ -50,6 +50,9 @@ static bool chance(int percent)
 /* ---- Coverage ------------------------------------------------------------------------------ */
 
 enum {
+    COVER_COPY,
+    COVER_BEST,
+    COVER_SPILL,
     COVER_KEEP,
     COVER_MULTIPLE,
     COVER_CLUSTERED,
@@ -68,6 +71,9 @@ enum {
     COVER_RAW,
     COVER_NPY,
     COVER_EMPTY,
+    COVER_ATOMIC_SOURCE,
+    COVER_ATOMIC_TARGET,
+    COVER_RESIDENT,
     N_COVER
 };
 
@@ -75,7 +81,10 @@ static int covered[N_COVER];
 
 static void name_of_cover(int i, char *name, size_t n)
 {
-    static const char *const names[] = {[COVER_KEEP] = "strategy keep",
+    static const char *const names[] = {[COVER_COPY] = "strategy copy",
+                                        [COVER_BEST] = "strategy best",
+                                        [COVER_SPILL] = "strategy spill",
+                                        [COVER_KEEP] = "strategy keep",
                                         [COVER_MULTIPLE] = "strategy multiple",
                                         [COVER_CLUSTERED] = "strategy clustered",
                                         [COVER_NAIVE] = "strategy naive",
@@ -90,7 +99,10 @@ static void name_of_cover(int i, char *name, size_t n)
                                         [COVER_PIECES] = "units stored in pieces",
                                         [COVER_RAW] = "raw target",
                                         [COVER_NPY] = ".npy target",
-                                        [COVER_EMPTY] = "no elements"};
+                                        [COVER_EMPTY] = "no elements",
+                                        [COVER_ATOMIC_SOURCE] = "atomic source",
+                                        [COVER_ATOMIC_TARGET] = "atomic target",
+                                        [COVER_RESIDENT] = "spilled, with residents"};
     if (i >= COVER_KEPT_3D && i < COVER_KEPT_3D + 8) {
         int k = i - COVER_KEPT_3D;
         snprintf(name, n, "kept axes in 3-D: {%s%s%s}", k & 1 ? "0" : "", k & 2 ? "1" : "", k & 4 ? "2" : "");
@@ -179,6 +191,9 @@ static void random_trial(trial *t, const char *folder)
             int64_t extent = axis->cuts[axis->n];
             *axis = (grid_axis){.n = 1, .cuts = {0, extent}};
         }
+    }
+    if (!roi && chance(10)) { /* the same grid, so that copy applies */
+        memcpy(t->to, t->from, sizeof t->to);
     }
     t->from_order = chance(50) ? 'C' : 'F';
     t->to_order = chance(60) ? t->from_order : chance(50) ? 'C' : 'F';
@@ -413,7 +428,8 @@ static void plan_by_hand(const rs_problem *problem, rs_plan *plan)
         plan->loop[d] = plan->loop[j];
         plan->loop[j] = d;
     }
-    plan->kept = (uint32_t)random_bits() & ((1U << problem->ndim) - 1);
+    uint32_t all = (1U << problem->ndim) - 1;
+    plan->kept = problem->target.atomic ? all : (uint32_t)random_bits() & all;
     (void)rs_plan_predict(problem, plan);
     /* The least budget that this plan can have, in pieces if that is less than whole units. */
     for (int i = 0; i < 3; i++) {
@@ -486,13 +502,17 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
     if (rs_plan_check(problem, plan, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
-    if (rs_run_copy(problem, plan, source, target, NULL, &actual, &err) != RESPLIT_OK) {
+    if (rs_run_copy(problem, plan, source, target, NULL, NULL, &actual, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
     if (actual.read_seeks != predicted->read_seeks || actual.write_seeks != predicted->write_seeks
         || actual.bytes_read != predicted->bytes_read || actual.bytes_written != predicted->bytes_written
-        || actual.held_bytes != predicted->held_bytes) {
-        FAIL("%s: predicted and counted differ", plan->strategy);
+        || actual.held_bytes != predicted->held_bytes || actual.temp_bytes != predicted->temp_bytes) {
+        FAIL("%s: predicted and counted differ: reads %" PRId64 " %" PRId64 ", writes %" PRId64 " %" PRId64
+             ", read %" PRId64 " %" PRId64 ", written %" PRId64 " %" PRId64 ", held %" PRId64 " %" PRId64,
+             plan->strategy, predicted->read_seeks, actual.read_seeks, predicted->write_seeks, actual.write_seeks,
+             predicted->bytes_read, actual.bytes_read, predicted->bytes_written, actual.bytes_written,
+             predicted->held_bytes, actual.held_bytes);
     }
     if (actual.peak_bytes > predicted->peak_bytes || predicted->peak_bytes > plan->memory) {
         FAIL("%s: allocated %" PRId64 ", predicted %" PRId64 ", budget %" PRId64, plan->strategy, actual.peak_bytes,
@@ -500,8 +520,9 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
     }
     check_target(t);
     remove_folder(t->target);
-    covered[COVER_PIECES] += !plan->whole_units;
-    if (t->ndim == 3) {
+    covered[COVER_PIECES] += plan->kind == RS_PLAN_BUFFERS && !plan->whole_units;
+    covered[COVER_RESIDENT] += plan->kind == RS_PLAN_SPILL && plan->spill.resident > 0 && plan->spill.n_groups > 0;
+    if (t->ndim == 3 && plan->kind == RS_PLAN_BUFFERS) {
         covered[COVER_KEPT_3D + plan->kept]++;
     }
 }
@@ -511,7 +532,8 @@ static void run_trial(const char *folder)
     static const struct {
         const char *name;
         int cover;
-    } strategies[] = {{"keep", COVER_KEEP},   {"multiple", COVER_MULTIPLE}, {"clustered", COVER_CLUSTERED},
+    } strategies[] = {{"copy", COVER_COPY},   {"best", COVER_BEST},         {"spill", COVER_SPILL},
+                      {"keep", COVER_KEEP},   {"multiple", COVER_MULTIPLE}, {"clustered", COVER_CLUSTERED},
                       {"naive", COVER_NAIVE}, {"auto", COVER_AUTO},         {NULL, 0}};
     static trial t;
     memset(&t, 0, sizeof t);
@@ -546,6 +568,10 @@ static void run_trial(const char *folder)
     target->order = t.to_order; /* a conversion that the public interface does not offer yet */
     target->info.order = t.to_order;
     rs_order_set(t.ndim, t.to_order, target->layout.order);
+    source->layout.atomic = chance(15);
+    target->layout.atomic = chance(15);
+    covered[COVER_ATOMIC_SOURCE] += source->layout.atomic;
+    covered[COVER_ATOMIC_TARGET] += target->layout.atomic;
     rs_problem problem;
     if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, &err) != RESPLIT_OK) {
         FAIL("%s", err.message);

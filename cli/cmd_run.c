@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_run.c - `resplit run PLAN`: does what `resplit plan --save PLAN` predicted, after the library has checked all of it. */
+#include "commands.h"
+#include "job.h"
+
+/* The region, for the report: the public view of a target says where it lies in its source. */
+static void set_roi(struct cli_job *job)
+{
+    const resplit_info *source = resplit_array_info(job->source), *target = resplit_array_info(job->target);
+
+    for (int d = 0; d < target->ndim; d++) {
+        job->roi_start[d] = target->origin[d];
+        job->roi_stop[d] = target->origin[d] + target->shape[d];
+        job->has_roi = job->has_roi || target->shape[d] != source->shape[d];
+    }
+}
+
+/* A plan file cannot allow to overwrite, only whoever runs it: the same target again, with that permission. */
+static int allow_overwrite(struct cli_job *job, resplit_error *err)
+{
+    const resplit_info *info = resplit_array_info(job->target);
+    resplit_array *target = NULL;
+    resplit_target wanted = {.format = info->format,
+                             .ndim = info->ndim,
+                             .chunks = info->chunks,
+                             .roi_start = job->roi_start,
+                             .roi_stop = job->roi_stop,
+                             .pattern = info->pattern,
+                             .folder = info->folder,
+                             .overwrite = true};
+
+    if (resplit_array_create(info->path, job->source, &wanted, &target, err) != RESPLIT_OK)
+        return CLI_FAILED;
+    resplit_array_close(job->target);
+    job->target = target;
+    return CLI_DONE;
+}
+
+int cli_cmd_run(const struct cli_args *args, resplit_error *err)
+{
+    struct cli_job job = {0};
+    resplit_cost actual = {0};
+    double seconds = 0;
+    int code = CLI_DONE;
+
+    if (resplit_plan_load(args->words[0], &job.source, &job.target, &job.plan, err) != RESPLIT_OK)
+        return CLI_FAILED;
+    set_roi(&job);
+    if (args->options.overwrite)
+        code = allow_overwrite(&job, err);
+    if (code == CLI_DONE)
+        code = cli_job_run(&job, &args->options, &actual, &seconds, err);
+    if (code == CLI_DONE)
+        code = cli_job_report(&job, &args->options, &actual, seconds, err);
+    cli_job_close(&job);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* api.h - what the files of the public functions share. */
+#ifndef RS_API_H
+#define RS_API_H
+
+#include "format/format.h"
+#include "plan/plan.h"
+
+struct resplit_plan {
+    rs_problem problem;
+    rs_plan plan;
+    char *temp;                    /* owned; folder for a temporary file, or NULL */
+    int64_t *lengths[RS_MAX_NDIM]; /* owned; of uneven buffers, for the summary */
+    resplit_plan_summary summary;
+};
+
+/* Fills the public view of a problem and its plan. */
+resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);
+
+/* A plan belongs to the two arrays it was made for. */
+resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                                    resplit_error *err);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * api_plan.c - plans in files: what is saved of two arrays and their plan, and how little of it is believed when it is loaded.
+ *
+ *     file -- parse --> description -- open, create --> arrays -- problem, hash --> rebuild, validate, predict, compare --> plan
+ */
+#include "api.h"
+#include "base/path.h"
+#include "base/textfile.h"
+#include "plan/planfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static resplit_status copy_text(const char *from, char **to, resplit_error *err)
+{
+    if (from == NULL) {
+        return RESPLIT_OK;
+    }
+    *to = rs_strdup(from);
+    return *to != NULL ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate %zu bytes of text", strlen(from));
+}
+
+/* ---- Saving -------------------------------------------------------------------------------- */
+
+static resplit_status describe_side(const char *path, const resplit_array *array, rs_planfile_side *out,
+                                    resplit_error *err)
+{
+    const resplit_info *info = &array->info;
+    RS_TRY(rs_path_to_write(path, info->path, &out->path, err));
+    RS_TRY(copy_text(info->format, &out->format, err));
+    RS_TRY(copy_text(info->pattern, &out->pattern, err));
+    for (int d = 0; d < info->ndim; d++) {
+        out->chunks[d] = info->chunks[d];
+        if (info->chunks[d].count > 0) {
+            size_t bytes = (size_t)info->chunks[d].count * sizeof *out->lengths[d];
+            out->lengths[d] = malloc(bytes);
+            if (out->lengths[d] == NULL) {
+                return rs_fail_errno(err, ENOMEM, "cannot allocate %zu bytes of chunks", bytes);
+            }
+            memcpy(out->lengths[d], info->chunks[d].lengths, bytes);
+            out->chunks[d].lengths = out->lengths[d];
+        }
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status describe_source(const char *path, const resplit_array *array, rs_planfile_side *out,
+                                      resplit_error *err)
+{
+    RS_TRY(describe_side(path, array, out, err));
+    RS_TRY(copy_text(array->info.dtype, &out->dtype, err));
+    out->order = array->order;
+    out->skip = array->format->has_header ? 0 : array->data_offset;
+    memcpy(out->shape, array->info.shape, sizeof out->shape);
+    return RESPLIT_OK;
+}
+
+static resplit_status describe_target(const char *path, const resplit_array *array, const resplit_array *source,
+                                      rs_planfile_side *out, resplit_error *err)
+{
+    RS_TRY(describe_side(path, array, out, err));
+    for (int d = 0; d < array->info.ndim; d++) {
+        out->roi_start[d] = array->origin[d];
+        out->roi_stop[d] = array->origin[d] + array->info.shape[d];
+        out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[d];
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status describe(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                               const char *path, rs_planfile *out, resplit_error *err)
+{
+    RS_TRY(describe_source(path, source, &out->source, err));
+    RS_TRY(describe_target(path, target, source, &out->target, err));
+    if (plan->temp != NULL) {
+        RS_TRY(rs_path_to_write(path, plan->temp, &out->temp, err));
+    }
+    out->device = plan->summary.device;
+    return rs_planfile_describe(&plan->problem, &plan->plan, out, err);
+}
+
+/* Is what stands at `path` ours to replace: nothing, an empty file, or a plan that was saved earlier? */
+static resplit_status check_replaceable(const char *path, resplit_error *err)
+{
+    struct stat status;
+    rs_text text = {0};
+    rs_planfile earlier = {0};
+    if (stat(path, &status) != 0) {
+        return errno == ENOENT ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot look at '%s'", path);
+    }
+    bool ours = S_ISREG(status.st_mode) && status.st_size == 0;
+    if (!ours && rs_textfile_read(path, RS_PLANFILE_BYTES, &text, NULL) == RESPLIT_OK) {
+        ours = rs_planfile_parse(text.s, text.n, path, &earlier, NULL) == RESPLIT_OK;
+    }
+    rs_planfile_release(&earlier);
+    rs_text_release(&text);
+    return ours ? RESPLIT_OK
+                : rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already and is not a plan file: choose another name",
+                          path);
+}
+
+/* Reads back what is about to be written: a path that is not UTF-8 would make a file that nobody can load. */
+static resplit_status check_readable(const rs_text *text, const char *path, resplit_error *err)
+{
+    rs_planfile again;
+    resplit_error why = {0};
+    if (rs_planfile_parse(text->s, text->n, path, &again, &why) != RESPLIT_OK) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "cannot save this plan, it could not be read again: %.600s",
+                       why.message);
+    }
+    rs_planfile_release(&again);
+    return RESPLIT_OK;
+}
+
+resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                                 const char *path, resplit_error *err)
+{
+    rs_planfile file = {0};
+    rs_text text = {0};
+    if (plan == NULL || source == NULL || target == NULL || path == NULL || *path == '\0') {
+        return rs_fail(err, RESPLIT_EINVAL, "saving a plan needs a plan, a source, a target and a path");
+    }
+    if (source->path == NULL || target->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "cannot save a plan for arrays without files: nobody could run it");
+    }
+    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    RS_TRY(check_replaceable(path, err));
+    resplit_status rc = describe(plan, source, target, path, &file, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_write(&file, &text, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = check_readable(&text, path, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_textfile_write(path, &text, err);
+    }
+    rs_text_release(&text);
+    rs_planfile_release(&file);
+    return rc;
+}
+
+/* ---- Loading ------------------------------------------------------------------------------- */
+
+/* What the arrays contradict is not the file's fault alone: both are named. Other failures are passed on. */
+static resplit_status not_those(const char *path, resplit_status rc, const resplit_error *why, resplit_error *err)
+{
+    if (rc != RESPLIT_EINVAL && err != NULL) {
+        *err = *why;
+    }
+    return rc != RESPLIT_EINVAL ? rc
+                                : rs_fail(err, rc, "the arrays are not those the plan '%.300s' was made for: %.600s",
+                                          path, why->message);
+}
+
+static resplit_status open_source(const char *path, const rs_planfile *file, resplit_array **out, resplit_error *err)
+{
+    const rs_planfile_side *side = &file->source;
+    resplit_error why = {0};
+    char *place = NULL;
+    resplit_spec spec = {.format = side->format,
+                         .dtype = side->dtype,
+                         .order = side->order,
+                         .ndim = file->ndim,
+                         .shape = side->shape,
+                         .chunks = side->chunks,
+                         .pattern = side->pattern,
+                         .skip = side->skip};
+    RS_TRY(rs_path_as_read(path, side->path, &place, err));
+    resplit_status rc = rs_array_open(place, &spec, out, &why);
+    free(place);
+    return rc == RESPLIT_OK ? rc : not_those(path, rc, &why, err);
+}
+
+static resplit_status create_target(const char *path, const rs_planfile *file, const resplit_array *source,
+                                    resplit_array **out, resplit_error *err)
+{
+    const rs_planfile_side *side = &file->target;
+    resplit_error why = {0};
+    char *place = NULL;
+    resplit_target target = {.format = side->format,
+                             .ndim = file->ndim,
+                             .chunks = side->chunks,
+                             .roi_start = side->has_roi ? side->roi_start : NULL,
+                             .roi_stop = side->has_roi ? side->roi_stop : NULL,
+                             .pattern = side->pattern,
+                             .folder = side->pattern != NULL};
+    RS_TRY(rs_path_as_read(path, side->path, &place, err));
+    resplit_status rc = rs_array_create(place, source, &target, out, &why);
+    free(place);
+    return rc == RESPLIT_OK ? rc : not_those(path, rc, &why, err);
+}
+
+/* The plan itself; what is wrong with it is wrong with the file. */
+static resplit_status rebuild(const char *path, const rs_planfile *file, resplit_plan *plan, resplit_error *err)
+{
+    resplit_error why = {0};
+    uint64_t hash = rs_problem_hash(&plan->problem);
+    if (hash != file->problem_hash) {
+        (void)rs_fail(&why, RESPLIT_EINVAL, "their hash is %016llx, the file has %016llx", (unsigned long long)hash,
+                      (unsigned long long)file->problem_hash);
+        return not_those(path, RESPLIT_EINVAL, &why, err);
+    }
+    resplit_status rc = rs_planfile_rebuild(file, &plan->problem, &plan->plan, &why);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_compare(file, &plan->plan, &why);
+    }
+    if (rc == RESPLIT_OK) {
+        return RESPLIT_OK;
+    }
+    bool bad = rc == RESPLIT_EINVAL || rc == RESPLIT_EBUDGET || rc == RESPLIT_EUNSUPPORTED;
+    return rs_fail(err, bad ? RESPLIT_EFORMAT : rc, "bad plan file '%.300s': %.600s", path, why.message);
+}
+
+static resplit_status load_plan(const char *path, const rs_planfile *file, const resplit_array *source,
+                                const resplit_array *target, resplit_plan **out, resplit_error *err)
+{
+    resplit_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
+    }
+    resplit_status rc = rs_problem_make(&source->layout, &target->layout, target->origin, &plan->problem, err);
+    if (rc == RESPLIT_OK) {
+        rc = rebuild(path, file, plan, err);
+    }
+    if (rc == RESPLIT_OK && file->temp != NULL) {
+        rc = rs_path_as_read(path, file->temp, &plan->temp, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_api_summarize(plan, &file->device, err);
+    }
+    if (rc != RESPLIT_OK) {
+        resplit_plan_free(plan);
+        return rc;
+    }
+    *out = plan;
+    return RESPLIT_OK;
+}
+
+static resplit_status load(const char *path, rs_planfile *file, resplit_array **source, resplit_array **target,
+                           resplit_plan **out, resplit_error *err)
+{
+    RS_TRY(open_source(path, file, source, err));
+    RS_TRY(create_target(path, file, *source, target, err));
+    return load_plan(path, file, *source, *target, out, err);
+}
+
+resplit_status resplit_plan_load(const char *path, resplit_array **source, resplit_array **target, resplit_plan **out,
+                                 resplit_error *err)
+{
+    rs_text text = {0};
+    rs_planfile file = {0};
+    *source = *target = NULL;
+    *out = NULL;
+    if (path == NULL || *path == '\0') {
+        return rs_fail(err, RESPLIT_EINVAL, "no plan file is named");
+    }
+    resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_parse(text.s != NULL ? text.s : "", text.n, path, &file, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = load(path, &file, source, target, out, err);
+    }
+    if (rc != RESPLIT_OK) {
+        rs_array_close(*target);
+        rs_array_close(*source);
+        *source = *target = NULL;
+    }
+    rs_planfile_release(&file);
+    rs_text_release(&text);
+    return rc;
+}
