@@ -13,6 +13,9 @@ enum { DEFAULT_BLOCK = 4 << 20 };
 #define WORTH_SAYING 0.20
 #define WORTH_TAKING 0.01
 
+/* Seconds after which no more shapes are compared. Far more than they need: a proposal should not depend on the clock. */
+#define PROPOSING 20.0
+
 /* The array that is to be cut: the region of interest, with the lengths of the source's blocks. */
 static struct cli_cutting cutting_of(const struct cli_job *job)
 {
@@ -62,7 +65,7 @@ static int choose(const struct cli_job *job, const struct cli_options *options, 
     double start = cli_now(), best = 0;
     int chosen = -1;
 
-    for (*n_tried = 0; *n_tried < n && (chosen < 0 || cli_now() - start < CLI_PATIENCE); (*n_tried)++) {
+    for (*n_tried = 0; *n_tried < n && (chosen < 0 || cli_now() - start < PROPOSING); (*n_tried)++) {
         resplit_plan *plan;
         resplit_status status = judge(job, options, shapes[*n_tried].length, &plan, err);
 

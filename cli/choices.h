@@ -58,7 +58,7 @@ struct cli_neighbour {
 /* What a plan is judged by: seconds, seeks, bytes moved or peak memory. */
 double cli_measure(const resplit_cost *cost, double seconds, const char *minimize);
 
-/* Plans longer than this in all are not made for comparison: the answer would come later than the run. */
+/* Seconds after which no more plans are made only to compare with. */
 #define CLI_PATIENCE 2.0
 
 /* The table of strategies and the knee, around the plan that was made with `how`. */

@@ -198,6 +198,16 @@ static json_object *entry_of(const struct place *place, const resplit_device *de
     return entry;
 }
 
+/* Is an entry worth keeping? */
+static bool is_whole(json_object *entry)
+{
+    resplit_device device;
+    json_object *value;
+
+    return is_fresh(entry) && json_object_object_get_ex(entry, "id", &value)
+           && json_object_object_get_ex(entry, "mount", &value) && read_device(entry, &device);
+}
+
 /* Writes the cache anew: this device, and of the others those that are still fresh. */
 static void remember(const char *path, const struct place *place, const resplit_device *device)
 {
@@ -210,7 +220,7 @@ static void remember(const char *path, const struct place *place, const resplit_
     json_object_array_add(list, entry_of(place, device));
     for (size_t i = 0; old && i < json_object_array_length(old) && i < MOST_KEPT; i++) {
         json_object *entry = json_object_array_get_idx(old, i);
-        if (is_fresh(entry) && !is_place(entry, place))
+        if (is_whole(entry) && !is_place(entry, place))
             json_object_array_add(list, json_object_get(entry));
     }
     int n = snprintf(part, sizeof part, "%s.XXXXXX", path);

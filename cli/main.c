@@ -68,8 +68,9 @@ static const struct cli_command COMMANDS[] = {
         .words = {"PLAN"},
         .usage = "run PLAN [OPTION]...",
         .summary = "run a plan that was saved",
-        .text = "Runs the plan in the file PLAN, which 'resplit plan SRC DST --save PLAN' wrote. The arrays are opened anew\n"
-                "and the plan is checked: what is not sound, or not for these arrays, is refused.\n",
+        .text =
+            "Runs the plan in the file PLAN, which 'resplit plan SRC DST --save PLAN' wrote. The arrays are opened\n"
+            "anew and the plan is checked: what is not sound, or not for these arrays, is refused.\n",
         .run = cli_cmd_run,
     },
     {

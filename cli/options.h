@@ -51,7 +51,7 @@ struct cli_options {
     const char *format; /* of the target                     */
     const char *pattern;
     bool overwrite;
-    const char *save; /* the plan, to this file                */
+    const char *save;    /* the plan, to this file                */
     const char *picture; /* of the plan, into this file       */
 
     const char *dtype; /* from here: what the source is      */

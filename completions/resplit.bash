@@ -13,7 +13,7 @@ _resplit()
         prev=${words[cword - 1]}
     fi
 
-    local commands='split merge extract plan info verify help' command='' i
+    local commands='split merge extract plan run info verify help' command='' i
     for ((i = 1; i < cword; i++)); do
         case " $commands " in
             *" ${words[i]} "*)
@@ -43,7 +43,24 @@ _resplit()
             mapfile -t COMPREPLY < <(compgen -W "$types complex64 complex128" -- "$cur")
             return
             ;;
-        --memory)
+        --minimize)
+            mapfile -t COMPREPLY < <(compgen -W 'seconds seeks bytes memory' -- "$cur")
+            return
+            ;;
+        --device)
+            mapfile -t COMPREPLY < <(compgen -W 'hdd ssd nvme nfs measure' -- "$cur")
+            return
+            ;;
+        --temp)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+            return
+            ;;
+        --for)
+            mapfile -t COMPREPLY < <(compgen -W 'cubes series:0 slices:0' -- "$cur")
+            return
+            ;;
+        --memory | --block-size)
             local number=${cur%%[!0-9.]*}
             mapfile -t COMPREPLY < <(compgen -W "${number:-1}MiB ${number:-1}GiB ${number:-1}MB ${number:-1}GB" -- "$cur")
             return

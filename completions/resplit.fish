@@ -1,33 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fish completion for resplit.
 
-set -l commands split merge extract plan info verify help
+set -l commands split merge extract plan run info verify help
 set -l none "not __fish_seen_subcommand_from $commands"
 set -l writing "not __fish_seen_subcommand_from plan info verify help"
-set -l target "not __fish_seen_subcommand_from info verify help"
-set -l every "not __fish_seen_subcommand_from help"
+set -l target "not __fish_seen_subcommand_from run info verify help"
+set -l every "not __fish_seen_subcommand_from run help"
+set -l all "not __fish_seen_subcommand_from help"
 
 complete -c resplit -n "$none" -a split -d 'one array into a grid of files'
 complete -c resplit -n "$none" -a merge -d 'a grid of files into one array'
 complete -c resplit -n "$none" -a extract -d 'a region of interest'
 complete -c resplit -n "$none" -a plan -d 'predict what a run would do, touching nothing'
+complete -c resplit -n "$none" -a run -d 'run a plan that was saved'
 complete -c resplit -n "$none" -a info -d 'what an array is and how it is cut'
 complete -c resplit -n "$none" -a verify -d 'do two arrays hold the same values?'
 complete -c resplit -n "$none" -a help -d 'the options of a command'
-complete -c resplit -n '__fish_seen_subcommand_from help' -f -a 'split merge extract plan info verify'
+complete -c resplit -n '__fish_seen_subcommand_from help' -f -a 'split merge extract plan run info verify'
 
 complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l chunks -x \
-    -d 'how the target is cut, one length per axis'
+    -a auto -d 'how the target is cut, one length per axis'
+complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l for -x -a 'cubes series:0 slices:0' \
+    -d 'with --chunks auto, how the target will be read'
+complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l block-size -x \
+    -d 'with --chunks auto, about how large a block is to be'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l to -x -d 'the same as --chunks'
 complete -c resplit -n "$target; and not __fish_seen_subcommand_from split merge" -l roi -x \
     -d 'only this region, one NumPy slice per axis'
 complete -c resplit -n "$every; and not __fish_seen_subcommand_from info" -l memory -x -d 'the most memory to use'
 complete -c resplit -n "$target" -l strategy -x -d 'how to go about it' \
     -a "(resplit --version 2>/dev/null | string replace -f -r '^strategies: ' '' | string split ', ')"
+complete -c resplit -n "$target" -l minimize -x -a 'seconds seeks bytes memory' \
+    -d 'what auto looks for among the plans that fit'
+complete -c resplit -n "$target" -l device -x -a 'hdd ssd nvme nfs measure' -d 'what seconds are predicted for'
+complete -c resplit -n "$target" -l temp -x -a '(__fish_complete_directories)' -d 'folder for a temporary file'
+complete -c resplit -n '__fish_seen_subcommand_from plan' -l curve -d 'tabulate the cost against memory'
 complete -c resplit -n "$target" -l format -x -a 'raw npy' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"
 complete -c resplit -n '__fish_seen_subcommand_from info verify' -l format -x -a 'raw npy' -d 'of the files'
 complete -c resplit -n '__fish_seen_subcommand_from info verify' -l pattern -x -d 'names of the files in the folder'
+complete -c resplit -n '__fish_seen_subcommand_from plan' -l save -r -d 'write the plan to a file'
+complete -c resplit -n '__fish_seen_subcommand_from plan' -l picture -r -d 'draw the plan into an SVG file'
 complete -c resplit -n "$writing" -l overwrite -d 'replace DST if it is there, when the new one is complete'
 complete -c resplit -n "$every" -l dtype -x -d 'element type of a raw source' \
     -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128'
@@ -37,7 +50,7 @@ complete -c resplit -n "$every" -l from -x -d 'how a raw source is cut into file
 complete -c resplit -n "$every" -l skip -x -d 'bytes before the data of each raw file'
 complete -c resplit -n "$target" -l from-format -x -a 'raw npy' -d 'of the source'
 complete -c resplit -n "$target" -l from-pattern -x -d "names of the source's files"
-complete -c resplit -n "$every" -l json -d 'print one JSON object instead of text'
-complete -c resplit -n "$every" -l quiet -d 'no report, no notes, no progress bar'
+complete -c resplit -n "$all" -l json -d 'print one JSON object instead of text'
+complete -c resplit -n "$all" -l quiet -d 'no report, no notes, no progress bar'
 complete -c resplit -s h -l help -d 'print the help of a command'
 complete -c resplit -n "$none" -l version -d 'print the version'

@@ -208,10 +208,11 @@ static resplit_status check_picture_place(const char *path, resplit_error *err)
         return RESPLIT_OK;
     }
     resplit_status rc = rs_textfile_read(path, most, &old, NULL);
-    bool ours = rc == RESPLIT_OK && (old.n == 0 || strstr(old.s, "<svg") != NULL);
+    bool ours = rc == RESPLIT_OK && (old.n == 0 || strstr(old.s, RS_PICTURE_MARK) != NULL);
     rs_text_release(&old);
-    return ours ? RESPLIT_OK
-                : rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already and is not a picture: choose another name", path);
+    return ours
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already and is not a picture: choose another name", path);
 }
 
 resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path, resplit_error *err)

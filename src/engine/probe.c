@@ -239,14 +239,13 @@ static int prepare(probe *p, const char *folder)
     /* Not when it is opened: where that is refused, the refused file would stay. */
     p->direct = fcntl(p->fd, F_SETFL, O_DIRECT) == 0;
     /* Space first, so that a disk that is nearly full is measured with less; not every file system can do that. */
-    int code;
-    for (p->n_pieces = MOST_PIECES; (code = fallocate(p->fd, 0, 0, p->n_pieces * PIECE) == 0 ? 0 : errno) == ENOSPC;) {
+    for (p->n_pieces = MOST_PIECES; fallocate(p->fd, 0, 0, p->n_pieces * PIECE) != 0 && errno == ENOSPC;) {
         p->n_pieces /= 2;
         if (p->n_pieces < 2) {
             return ENOSPC;
         }
     }
-    code = move(p->fd, true, p->buffer, PIECE, 0);
+    int code = move(p->fd, true, p->buffer, PIECE, 0);
     if (code == EINVAL && p->direct) { /* it may be opened, but not used, that way */
         p->direct = false;
         code = fcntl(p->fd, F_SETFL, 0) == 0 ? move(p->fd, true, p->buffer, PIECE, 0) : errno;

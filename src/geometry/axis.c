@@ -93,3 +93,8 @@ int64_t rs_axis_longest(const rs_axis *axis)
     }
     return longest;
 }
+
+int64_t rs_axis_period(const rs_axis *a, const rs_axis *b)
+{
+    return a->step > 0 && b->step > 0 ? b->step / rs_gcd(a->step, b->step) : 0;
+}

@@ -70,6 +70,12 @@ static inline rs_span rs_axis_span(const rs_axis *axis, int64_t i)
 int64_t rs_axis_floor(const rs_axis *axis, int64_t x);
 int64_t rs_axis_ceil(const rs_axis *axis, int64_t x);
 
+/*
+ * Two evenly cut axes meet in a pattern that repeats: every `period` intervals of a, from interval 1 on, the borders of b lie
+ * the same way, except near the end. Returns how many intervals of a that is, or 0 when an axis is not even.
+ */
+int64_t rs_axis_period(const rs_axis *a, const rs_axis *b);
+
 /* Longest interval inside the window. */
 int64_t rs_axis_longest(const rs_axis *axis);
 

@@ -29,22 +29,38 @@ static int64_t saturating_add(int64_t a, int64_t b)
 
 /* ---- Seeks --------------------------------------------------------------------------------- */
 
-rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
+/* Adds the pieces of the blocks [from, to), `times` over. */
+static void add_pieces(const rs_axis *blocks, const rs_axis *buffers, int64_t from, int64_t to, int64_t times,
+                       rs_pieces *count)
 {
-    rs_pieces count = {0};
-    for (int64_t i = 0; i < blocks->n; i++) {
+    for (int64_t i = from; i < to; i++) {
         rs_span seen = rs_axis_span(blocks, i), stored = rs_axis_stored(blocks, i);
         int64_t n = 1;
         if (buffers != NULL) {
             n = rs_axis_find(buffers, seen.hi - 1) - rs_axis_find(buffers, seen.lo) + 1;
         }
-        if (n == 1 && seen.lo == stored.lo && seen.hi == stored.hi) {
-            count.full++;
-        } else {
-            count.part += n;
-        }
-        count.touched += n * (stored.hi - stored.lo);
+        bool full = n == 1 && seen.lo == stored.lo && seen.hi == stored.hi;
+        *(full ? &count->full : &count->part) += n * times;
+        count->touched += n * (stored.hi - stored.lo) * times;
     }
+}
+
+rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
+{
+    rs_pieces count = {0};
+    int64_t n = blocks->n, period = 1, from = 1;
+    if (buffers != NULL) {
+        period = rs_axis_period(blocks, buffers);
+    } else if (blocks->step == 0) {
+        period = 0;
+    }
+    add_pieces(blocks, buffers, 0, 1, 1, &count);
+    if (period > 0 && (n - 1) / period > 4) { /* whole periods at once, but for the last two */
+        int64_t times = (n - 1) / period - 2;
+        add_pieces(blocks, buffers, 1, 1 + period, times, &count);
+        from = 1 + times * period;
+    }
+    add_pieces(blocks, buffers, from, n, 1, &count);
     return count;
 }
 
@@ -65,17 +81,24 @@ int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
     return runs + full;
 }
 
+int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces)
+{
+    int64_t bytes = layout->itemsize;
+    for (int d = 0; d < layout->ndim; d++) {
+        bytes = saturating_mul(bytes, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
+    }
+    return bytes;
+}
+
 /* Fills seeks and bytes; along axes in `uncut` the buffers do not cut. */
 static void count_access(const rs_layout *layout, const rs_plan *plan, uint32_t uncut, int64_t *seeks, int64_t *bytes)
 {
     rs_pieces pieces[RS_MAX_NDIM];
-    int64_t elements = 1;
     for (int d = 0; d < layout->ndim; d++) {
         pieces[d] = rs_pieces_count(&layout->axis[d], (uncut >> d & 1) != 0 ? NULL : &plan->buffer[d]);
-        elements = saturating_mul(elements, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
     }
-    *seeks = elements == 0 ? 0 : rs_pieces_runs(layout, pieces);
-    *bytes = saturating_mul(elements, layout->itemsize);
+    *bytes = rs_pieces_bytes(layout, pieces);
+    *seeks = *bytes == 0 ? 0 : rs_pieces_runs(layout, pieces);
 }
 
 /* ---- What blocks allow --------------------------------------------------------------------- */
@@ -138,24 +161,35 @@ static int64_t count_held(const rs_problem *problem, const rs_plan *plan, rs_sto
     return held;
 }
 
-int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d)
+/* Of the blocks [from, to): along each block, the last buffer border inside it leaves most. */
+static int64_t most_left(const rs_axis *buffers, const rs_axis *target, int64_t from, int64_t to)
 {
     int64_t most = 0;
+    for (int64_t i = rs_max(0, from); i < to; i++) {
+        rs_span span = rs_axis_span(target, i);
+        if (span.hi > 0) {
+            most = rs_max(most, rs_axis_floor(buffers, span.hi - 1) - span.lo);
+        }
+    }
+    return most;
+}
+
+int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d)
+{
     const rs_axis *buffers = &plan->buffer[d], *target = &problem->target.axis[d];
-    if (target->n <= buffers->n) { /* along each block, the last buffer border inside it leaves most */
-        for (int64_t i = 0; i < target->n; i++) {
-            rs_span span = rs_axis_span(target, i);
-            if (span.hi > 0) {
-                most = rs_max(most, rs_axis_floor(buffers, span.hi - 1) - span.lo);
-            }
+    int64_t n = target->n, period = rs_axis_period(target, buffers);
+    if (buffers->n < n) { /* fewer borders than blocks: look at those */
+        int64_t most = 0;
+        for (int64_t t = 1; t < buffers->n; t++) {
+            int64_t border = rs_axis_span(buffers, t).lo;
+            most = rs_max(most, border - rs_axis_floor(target, border));
         }
         return most;
     }
-    for (int64_t t = 0; t + 1 < buffers->n; t++) {
-        int64_t hi = rs_axis_span(buffers, t).hi;
-        most = rs_max(most, hi - rs_axis_floor(target, hi));
+    if (period > 0 && n > 3 * period + 4) {
+        return rs_max(most_left(buffers, target, 0, period + 2), most_left(buffers, target, n - period - 2, n));
     }
-    return most;
+    return most_left(buffers, target, 0, n);
 }
 
 /* ---- Bytes --------------------------------------------------------------------------------- */

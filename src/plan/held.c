@@ -144,23 +144,48 @@ static void thin_out(rs_stretches *out)
     out->n = n;
 }
 
+/* Adds the buffers [from, to). */
+static bool add_range(const rs_axis *buffers, const rs_axis *target, bool kept, rs_storage storage, int64_t from,
+                      int64_t to, rs_stretches *out)
+{
+    bool ok = true;
+    for (int64_t t = from; ok && t < to; t++) {
+        ok = add_stretch(out, stretch_at(buffers, target, kept, storage, t));
+    }
+    return ok;
+}
+
+/* Adds the buffers next to those that hold a border of `target`. */
+static bool add_near_borders(const rs_axis *buffers, const rs_axis *target, rs_storage storage, rs_stretches *out)
+{
+    int64_t next = 0;
+    bool ok = true;
+    for (int64_t i = -1; ok && i < target->n; i++) {
+        int64_t border = i < 0 ? 0 : rs_axis_span(target, i).hi;
+        int64_t t = border > 0 ? rs_axis_find(buffers, border - 1) : 0, to = rs_min(buffers->n, t + 3);
+        ok = add_range(buffers, target, true, storage, rs_max(next, t - 2), to, out);
+        next = rs_max(next, to);
+    }
+    return ok;
+}
+
 /*
- * Between two block borders nothing changes but lo, in which everything is linear, so the first and the last buffer there
- * suffice: those next to the buffers that hold a border.
+ * Two arguments keep the list short. Between two block borders nothing changes but lo, in which everything is linear: the
+ * first and the last buffer there suffice. And where buffers and blocks are both even, what happens repeats with a period,
+ * again but for a shift in which everything is linear: the first and the last period suffice.
  */
 bool rs_stretches_make(const rs_axis *buffers, const rs_axis *target, bool kept, rs_storage storage, rs_stretches *out)
 {
-    int64_t n = buffers->n, n_marks = kept ? target->n : 0, next = 0;
-    bool all = buffers->step == 0 || n <= 3 * n_marks + 8, ok = true;
+    int64_t n = buffers->n, period = kept ? rs_axis_period(buffers, target) : buffers->step > 0;
+    bool ok;
     out->n = 0;
-    for (int64_t i = all ? n_marks : -1; ok && i <= n_marks; i++) {
-        int64_t border = i < 0 ? 0 : i == n_marks ? buffers->extent : rs_axis_span(target, i).hi;
-        int64_t t = border > 0 ? rs_axis_find(buffers, border - 1) : 0;
-        int64_t from = all ? 0 : rs_max(next, t - 2), to = all ? n - 1 : rs_min(n - 1, t + 2);
-        for (int64_t near = from; ok && near <= to; near++) {
-            ok = add_stretch(out, stretch_at(buffers, target, kept, storage, near));
-        }
-        next = rs_max(next, to + 1);
+    if (period > 0 && n > 4 * period + 8) {
+        ok = add_range(buffers, target, kept, storage, 0, period + 2, out)
+             && add_range(buffers, target, kept, storage, n - 2 * period - 3, n, out);
+    } else if (kept && buffers->step > 0 && n > 5 * target->n + 8) {
+        ok = add_near_borders(buffers, target, storage, out);
+    } else {
+        ok = add_range(buffers, target, kept, storage, 0, n, out);
     }
     if (ok) {
         thin_out(out);

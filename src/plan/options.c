@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    SHORT_AXIS = 7,        /* up to here all 2^(n-1) lists of cuts are tried */
-    MOST_CUTS = 64 * 1024, /* in one list */
+    SHORT_AXIS = 7,       /* up to here all 2^(n-1) lists of cuts are tried */
+    MOST_CUTS = 4 * 1024, /* in one list: a plan should not need memory to save memory */
 };
 
 /* ---- Adding one ---------------------------------------------------------------------------- */

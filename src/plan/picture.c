@@ -2,11 +2,10 @@
 /*
  * picture.c - the page: which axes are drawn, which panels there are and where they stand.
  *
- *     1, 2 axes   A problem   B buffers        3 and more   A source   B target   C buffers   (boxes)
- *                 C held      F memory                      layers of what is held, up to six
- *                 D reads     E writes                      D reads    (kinds of layers)
- *                 legend                                    E writes   (kinds of layers)
- *                                                           F memory, legend
+ *     1, 2 axes    problem    buffers           3 and more    source, target and buffers as boxes
+ *                  held, at up to two moments                 buffers of a slab, held data in layers
+ *                  reads      writes                          reads and writes, by kinds of layers
+ *                  memory, legend                             memory, legend
  */
 #include "plan/picture_parts.h"
 
@@ -21,7 +20,7 @@ enum {
     ROW_GAP = 16 * PX,
     WIDE = (WIDTH - 2 * EDGE - GAP) / 2,
     NARROW = (WIDTH - 2 * EDGE - 2 * GAP) / 3,
-    LAYERS_MOST = 6,
+    LAYERS_MOST = 5,
 };
 
 /* ---- Which axes ---- */
@@ -35,31 +34,34 @@ static int64_t cuts_along(const rs_picture *picture, int d)
 static void choose_axes(rs_picture *picture)
 {
     const rs_plan *plan = picture->plan;
-    int chosen[3] = {-1, -1, -1}, n = (int)rs_min(plan->ndim, 3);
-    uint32_t taken = 0;
+    int n = (int)rs_min(plan->ndim, 3);
+    bool taken[RS_MAX_NDIM] = {false};
     for (int i = 0; i < n; i++) {
+        int most = -1;
         for (int d = 0; d < plan->ndim; d++) {
-            bool better = chosen[i] < 0 || cuts_along(picture, d) > cuts_along(picture, chosen[i]);
-            chosen[i] = (taken >> d & 1) == 0 && better ? d : chosen[i];
+            bool better = most < 0 || cuts_along(picture, d) > cuts_along(picture, most);
+            most = !taken[d] && better ? d : most;
         }
-        taken |= 1U << chosen[i];
+        taken[rs_max(0, most)] = true;
     }
     picture->s = picture->v = picture->h = -1;
-    if (n == 3) {
-        for (int i = plan->ndim - 1; i >= 0; i--) {
-            bool is_drawn = (taken >> plan->loop[i] & 1) != 0;
-            bool turns = plan->buffer[plan->loop[i]].n > 1;
-            if (is_drawn && (turns || picture->s < 0 || plan->buffer[picture->s].n == 1)) {
-                picture->s = plan->loop[i];
-            }
+    for (int i = plan->ndim - 1; i >= 0 && n == 3; i--) {
+        int d = plan->loop[i];
+        if (taken[d] && (plan->buffer[d].n > 1 || picture->s < 0 || plan->buffer[picture->s].n == 1)) {
+            picture->s = d;
         }
     }
     for (int d = plan->ndim - 1; d >= 0; d--) {
-        if ((taken >> d & 1) != 0 && d != picture->s) {
+        if (taken[d] && d != picture->s) {
             *(picture->h < 0 ? &picture->h : &picture->v) = d;
         }
     }
-    picture->small = n == 3;
+    if (picture->v >= 0) {
+        /* Three panels in a row unless the array is wide. */
+        double rows = (double)picture->problem->shape[picture->v],
+               columns = (double)picture->problem->shape[picture->h];
+        picture->small = picture->s >= 0 || columns < 1.6 * rows;
+    }
 }
 
 /* ---- Above the panels ---- */
@@ -78,40 +80,55 @@ static int draw_title(rs_picture *picture)
     rs_words_blocks(problem->ndim, shape, a, sizeof a);
     rs_words_blocks(problem->ndim, problem->source.axis, b, sizeof b);
     rs_words_blocks(problem->ndim, problem->target.axis, c, sizeof c);
-    rs_svg_text(&picture->svg, "title", EDGE, 34 * PX, "%s, from %s to %s", a, b, c);
-    rs_svg_text(&picture->svg, "line", EDGE, 55 * PX,
-                "strategy %s   \u00B7   budget %s   \u00B7   %s seeks: %s reading, %s writing   \u00B7   floor %s   \u00B7   "
-                "held at most %s, allocated %s",
-                plan->strategy, rs_word_bytes(plan->memory, w[0]),
-                rs_word_count(cost->read_seeks + cost->write_seeks, w[1]), rs_word_count(cost->read_seeks, w[2]),
-                rs_word_count(cost->write_seeks, w[3]), rs_word_count(floor.read_seeks + floor.write_seeks, w[4]),
-                rs_word_bytes(cost->held_bytes, w[5]), rs_word_bytes(cost->peak_bytes, w[6]));
+    rs_svg_text(&picture->svg, "title", EDGE, 34 * PX, "%s elements of %s %s, from blocks of %s to %s", a,
+                rs_word_count(problem->itemsize, w[0]), problem->itemsize == 1 ? "byte" : "bytes", b, c);
+    rs_svg_text(
+        &picture->svg, "line", EDGE, 55 * PX,
+        "strategy %s   \u00B7   budget %s   \u00B7   %s seeks: %s reading, %s writing   \u00B7   floor %s   \u00B7   "
+        "held at most %s, allocated %s",
+        plan->strategy, rs_word_bytes(plan->memory, w[0]), rs_word_count(cost->read_seeks + cost->write_seeks, w[1]),
+        rs_word_count(cost->read_seeks, w[2]), rs_word_count(cost->write_seeks, w[3]),
+        rs_word_count(floor.read_seeks + floor.write_seeks, w[4]), rs_word_bytes(cost->held_bytes, w[5]),
+        rs_word_bytes(cost->peak_bytes, w[6]));
     return 66 * PX;
+}
+
+/* Which axes a problem of more than three is drawn by, and where it is along the others. */
+static void note_axes(rs_picture *picture, int y)
+{
+    const rs_plan *plan = picture->plan;
+    char drawn[RS_WORD] = "", others[300] = "";
+    size_t n = 0, m = 0;
+    for (int d = 0; d < plan->ndim && n < sizeof others; d++) {
+        if (d == picture->s || d == picture->v || d == picture->h) {
+            m += (size_t)snprintf(drawn + m, sizeof drawn - m, "%s%d", m > 0 ? ", " : "", d);
+        } else {
+            n += (size_t)snprintf(others + n, sizeof others - n, "%saxis %d at %" PRId64, n > 0 ? ", " : "", d,
+                                  rs_axis_span(&plan->buffer[d], picture->survey.fullest.at[d]).hi - 1);
+        }
+    }
+    rs_svg_text(&picture->svg, "note", EDGE, y,
+                "%d axes: drawn are %s, which are cut most; what is held is shown for %s", plan->ndim, drawn, others);
 }
 
 static int draw_notes(rs_picture *picture, int y)
 {
     const rs_plan *plan = picture->plan;
-    char count[RS_WORD];
+    char count[RS_WORD], bytes[RS_WORD];
     if (plan->ndim > 3) {
-        char where[300] = "";
-        size_t n = 0;
-        for (int d = 0; d < plan->ndim && n < sizeof where; d++) {
-            if (d != picture->s && d != picture->v && d != picture->h) {
-                n += (size_t)snprintf(where + n, sizeof where - n, "%s%d at %" PRId64, n > 0 ? ", axis " : "axis ", d,
-                                      rs_axis_span(&plan->buffer[d], picture->survey.peak_at[d]).hi - 1);
-            }
-        }
-        y += 14 * PX;
-        rs_svg_text(&picture->svg, "note", EDGE, y, "%d axes: shown are %d, %d and %d, which are cut most; held data with %s",
-                    plan->ndim, (int)rs_min(picture->s, rs_min(picture->v, picture->h)),
-                    picture->s + picture->v + picture->h - (int)rs_min(picture->s, rs_min(picture->v, picture->h))
-                        - (int)rs_max(picture->s, rs_max(picture->v, picture->h)),
-                    (int)rs_max(picture->s, rs_max(picture->v, picture->h)), where);
+        note_axes(picture, y += 14 * PX);
+    }
+    if (plan->kind == RS_PLAN_COPY) {
+        rs_svg_text(&picture->svg, "note", EDGE, y += 14 * PX,
+                    "both grids are the same: blocks are copied one by one, nothing waits in memory");
+    } else if (plan->kind == RS_PLAN_SPILL) {
+        int64_t seeks = plan->spill.n_groups + plan->predicted.write_seeks - picture->problem->n_target;
+        rs_svg_text(&picture->svg, "note", EDGE, y += 14 * PX,
+                    "%s go through a temporary file, at %s seeks that the panels below do not show",
+                    rs_word_bytes(plan->predicted.temp_bytes, bytes), rs_word_count(seeks, count));
     }
     if (!picture->survey.walked) {
-        y += 14 * PX;
-        rs_svg_text(&picture->svg, "note", EDGE, y,
+        rs_svg_text(&picture->svg, "note", EDGE, y += 14 * PX,
                     "%s steps are too many to walk: numbers are computed axis by axis%s",
                     rs_word_count(picture->survey.n_steps, count),
                     picture->survey.complete ? "" : ", and the fullest moment is the fullest of those looked at");
@@ -121,66 +138,98 @@ static int draw_notes(rs_picture *picture, int y)
 
 /* ---- Rows of panels ---- */
 
+void rs_flow_took(rs_flow *flow, int end)
+{
+    flow->end = (int)rs_max(flow->end, end);
+    flow->n++;
+    flow->next.x += flow->next.w + GAP;
+    if (flow->n % flow->columns == 0) {
+        flow->next.x = flow->left;
+        flow->next.y = flow->end + ROW_GAP;
+    }
+}
+
+int rs_flow_end(rs_flow *flow)
+{
+    flow->n = 0;
+    flow->next.x = flow->left;
+    flow->next.y = flow->end + ROW_GAP;
+    return flow->next.y;
+}
+
+static rs_flow make_flow(int y, int columns, int h)
+{
+    return (rs_flow){.next = {EDGE, y, columns == 2 ? WIDE : NARROW, h}, .left = EDGE, .end = y, .columns = columns};
+}
+
+static int draw_strip(rs_picture *picture, int y)
+{
+    return rs_panel_strip(picture, (rs_area){EDGE, y, WIDTH - 2 * EDGE, 240 * PX}) + ROW_GAP;
+}
+
 static int draw_flat(rs_picture *picture, int y)
 {
-    rs_area left = {EDGE, y, WIDE, 330 * PX}, right = {EDGE + WIDE + GAP, y, WIDE, 330 * PX};
-    int a = rs_panel_problem(picture, left), b = rs_panel_buffers(picture, right);
-    left.y = right.y = (int)rs_max(a, b) + ROW_GAP;
-    a = rs_panel_held(picture, left, "C  The fullest moment", (rs_span){0, 1});
-    right.h = (int)rs_max(210 * PX, a - left.y);
-    b = rs_panel_strip(picture, right);
-    left.y = right.y = (int)rs_max(a, b) + ROW_GAP;
-    left.h = right.h = 330 * PX;
-    a = rs_panels_seeks(picture, RS_STEP_READ, left);
-    b = rs_panels_seeks(picture, RS_STEP_WRITE, right);
-    return (int)rs_max(a, b) + ROW_GAP;
+    const rs_survey *survey = &picture->survey;
+    int columns = picture->small ? 3 : 2;
+    rs_flow flow = make_flow(y, columns, columns == 3 ? 360 * PX : 330 * PX);
+    rs_flow_took(&flow, rs_panel_problem(picture, flow.next));
+    if (picture->plan->kind == RS_PLAN_BUFFERS) {
+        rs_flow_took(&flow, rs_panel_buffers(picture, flow.next));
+        if (survey->waiting.held > 0 && survey->waiting.buffer != survey->fullest.buffer) {
+            rs_flow_took(&flow, rs_panel_held(picture, flow.next, "Most leftovers", &survey->waiting, (rs_span){0, 1}));
+        }
+        rs_flow_took(&flow, rs_panel_held(picture, flow.next, "The fullest moment", &survey->fullest, (rs_span){0, 1}));
+    } else if (picture->plan->kind == RS_PLAN_SPILL) {
+        rs_flow_took(&flow, rs_panel_spill(picture, flow.next));
+    }
+    rs_panels_seeks(picture, RS_STEP_READ, &flow);
+    rs_panels_seeks(picture, RS_STEP_WRITE, &flow);
+    y = rs_flow_end(&flow);
+    return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
 }
 
 /*
- * What is held, layer by layer of the depth: between two borders of buffers or target blocks everything is the same. What is
- * held lies between the last border that is done and the end of the fullest buffer; at least three layers are drawn.
+ * What is held, layer by layer of the depth: between two borders of buffers or target blocks everything is the same.
+ * What is held lies between the last border that is done and the end of the fullest buffer.
  */
-static int draw_layers(rs_picture *picture, int y)
+static void draw_layers(rs_picture *picture, rs_flow *flow)
 {
-    const rs_survey *survey = &picture->survey;
+    const rs_moment *moment = &picture->survey.fullest;
     const rs_axis *buffers = &picture->plan->buffer[picture->s], *target = &picture->problem->target.axis[picture->s];
-    rs_span now = rs_axis_span(buffers, survey->peak_at[picture->s]);
+    rs_span now = rs_axis_span(buffers, moment->at[picture->s]);
     int64_t at = rs_is_kept(picture->plan, picture->s) ? rs_axis_floor(target, now.lo) : now.lo;
-    char number[RS_WORD], bytes[RS_WORD], title[100];
-    int n = 0, end = y, row = y + 24 * PX;
-    rs_svg_text(&picture->svg, "head", EDGE, y + 12 * PX,
-                "The fullest moment, in layers: buffer %s is read and nothing of it written: %s are held",
-                rs_word_count(survey->peak + 1, number),
-                rs_word_bytes(survey->peak_held * picture->problem->itemsize, bytes));
-    for (; at < target->extent && n < LAYERS_MOST && (at < now.hi || n < 3); n++) {
-        int64_t slab = rs_axis_find(buffers, at);
-        int64_t next = rs_min(rs_axis_span(buffers, slab).hi, rs_axis_span(target, rs_axis_find(target, at)).hi);
-        if (n == 3) {
-            row = end + ROW_GAP;
-        }
-        (void)snprintf(title, sizeof title, "slab %" PRId64 " of %" PRId64 "%s", slab + 1, buffers->n,
-                       at >= now.hi ? ", not read yet" : "");
-        int bottom = rs_panel_held(picture, (rs_area){EDGE + n % 3 * (NARROW + GAP), row, NARROW, 270 * PX}, title,
-                                   (rs_span){at, next});
-        end = (int)rs_max(end, bottom);
+    char number[RS_WORD], bytes[RS_WORD], title[160];
+    for (int n = 0; at < now.hi && n < LAYERS_MOST; n++) {
+        int64_t next = rs_axis_span(buffers, rs_axis_find(buffers, at)).hi;
+        next = rs_min(next, rs_axis_span(target, rs_axis_find(target, at)).hi);
+        (void)snprintf(title, sizeof title, "Fullest: buffer %s read, %s held",
+                       rs_word_count(moment->buffer + 1, number),
+                       rs_word_bytes(moment->held * picture->problem->itemsize, bytes));
+        int end = rs_panel_held(picture, flow->next, title, moment, (rs_span){at, next});
         at = next;
+        if (n + 1 == LAYERS_MOST && at < now.hi) {
+            rs_svg_text(&picture->svg, "note", flow->next.x + RS_MARGIN, end + 6 * PX,
+                        "and more layers, up to element %" PRId64 " of axis %d", now.hi, picture->s);
+            end += 12 * PX;
+        }
+        rs_flow_took(flow, end);
     }
-    if (at < now.hi) {
-        rs_svg_text(&picture->svg, "cap", EDGE, end + 8 * PX, "\u2026 and more layers, up to element %" PRId64, now.hi);
-        end += 14 * PX;
-    }
-    return end + ROW_GAP;
 }
 
 static int draw_deep(rs_picture *picture, int y)
 {
-    rs_area box = {EDGE, y, NARROW, 300 * PX};
-    y = rs_panels_cubes(picture, box) + ROW_GAP;
-    box.y = draw_layers(picture, y);
-    box.h = 270 * PX;
-    box.y = rs_panels_seeks(picture, RS_STEP_READ, box) + ROW_GAP;
-    box.y = rs_panels_seeks(picture, RS_STEP_WRITE, box) + ROW_GAP;
-    return rs_panel_strip(picture, (rs_area){EDGE, box.y, WIDTH - 2 * EDGE, 240 * PX}) + ROW_GAP;
+    y = rs_panels_cubes(picture, (rs_area){EDGE, y, NARROW, 320 * PX}) + ROW_GAP;
+    rs_flow flow = make_flow(y, 3, 350 * PX);
+    if (picture->plan->kind == RS_PLAN_BUFFERS) {
+        rs_flow_took(&flow, rs_panel_buffers(picture, flow.next));
+        draw_layers(picture, &flow);
+    } else if (picture->plan->kind == RS_PLAN_SPILL) {
+        rs_flow_took(&flow, rs_panel_spill(picture, flow.next));
+    }
+    rs_panels_seeks(picture, RS_STEP_READ, &flow);
+    rs_panels_seeks(picture, RS_STEP_WRITE, &flow);
+    y = rs_flow_end(&flow);
+    return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
 }
 
 /* ---- Legend ---- */
@@ -194,8 +243,8 @@ static int draw_legend(rs_picture *picture, int y)
         {"paper", "source", "border of a source block"},
         {"paper", "target", "border of a target block"},
         {"paper", "buffer", "border of a buffer, with its number"},
-        {"inagg", "aggregate", "aggregate: fewest source blocks that"},
-        {"block1", NULL, "the first target block"},
+        {"block1", NULL, "first target block"},
+        {"inagg", "aggregate", "aggregate: source blocks that cover it"},
         {"paper", "order", "order in which buffers are visited"},
         {"paper", "now", "buffer in memory"},
         {"complete", NULL, "complete, written next"},
@@ -222,8 +271,9 @@ static int draw_legend(rs_picture *picture, int y)
     int x = EDGE, top = y + 14 * PX + (N + COLUMNS - 1) / COLUMNS * 22 * PX;
     for (int i = 0; i < 5; i++, x += 92 * PX) {
         char name[16];
-        (void)snprintf(name, sizeof name, "cell s%d", i);
+        (void)snprintf(name, sizeof name, "s%d", i);
         rs_svg_rect(&picture->svg, name, (rs_area){x, top, 28 * PX, 14 * PX});
+        rs_svg_rect(&picture->svg, "frame", (rs_area){x, top, 28 * PX, 14 * PX});
         rs_svg_text(&picture->svg, "key", x + 36 * PX, top + 11 * PX, "%s", TINTS[i]);
     }
     rs_svg_text(&picture->svg, "key", x, top + 11 * PX, "seeks in a block");
@@ -240,11 +290,12 @@ resplit_status rs_plan_picture(const rs_problem *problem, const rs_plan *plan, r
         choose_axes(&picture);
         int y = draw_title(&picture);
         if (problem->n_elements == 0) {
-            rs_svg_text(&picture.svg, "line", EDGE, y + 30 * PX, "The array has no elements: there is nothing to move.");
+            rs_svg_text(&picture.svg, "line", EDGE, y + 30 * PX,
+                        "The array has no elements: there is nothing to move.");
             y += 60 * PX;
         } else {
             y = draw_notes(&picture, y);
-            y = picture.small ? draw_deep(&picture, y) : draw_flat(&picture, y);
+            y = picture.s >= 0 ? draw_deep(&picture, y) : draw_flat(&picture, y);
             y = draw_legend(&picture, y);
         }
         rs_svg page = {.text = out, .err = err, .status = picture.svg.status};

@@ -9,7 +9,10 @@
 #include "base/text.h"
 #include "plan/plan.h"
 
-/* Adds the page to `out`. No I/O, and the same plan gives the same page; at most about a megabyte, whatever the problem. */
+/* A line of every page, by which it is known again. */
+#define RS_PICTURE_MARK "<!-- resplit plan -->"
+
+/* Adds the page to `out`. No I/O; the same plan gives the same page. At most about a megabyte, whatever the problem. */
 resplit_status rs_plan_picture(const rs_problem *problem, const rs_plan *plan, rs_text *out, resplit_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * picture_cube.c - the three grids as boxes seen from the front, from above and from the right. The axis of the outermost
- * loop goes into the depth, so that the front is the first of the layers that the other panels show.
+ * picture_cube.c - the three grids as boxes seen from the front, from above and from the right. The axis of the
+ * outermost loop goes into the depth, so that the front is the first of the layers that the other panels show.
  */
 #include "plan/picture_parts.h"
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CUBE_MOST = 40, NUMBERS_MOST = 12 };
+enum { CUBE_MOST = 16, NUMBERS_MOST = 12 };
 
 /* How elements become points: (depth, down, right), in elements from 0, to x and y. */
 typedef struct cube {
-    int x, y;        /* of the front's upper left corner */
+    int x, y;         /* of the front's upper left corner */
     int w, h, dx, dy; /* of the front; of the edges that go into the depth */
     int64_t depth, rows, columns;
 } cube;
@@ -25,7 +25,8 @@ typedef struct point {
 static point project(const cube *c, int64_t s, int64_t v, int64_t h)
 {
     double in = (double)rs_min(s, c->depth) / (double)c->depth;
-    double down = (double)rs_min(v, c->rows) / (double)c->rows, right = (double)rs_min(h, c->columns) / (double)c->columns;
+    double down = (double)rs_min(v, c->rows) / (double)c->rows,
+           right = (double)rs_min(h, c->columns) / (double)c->columns;
     return (point){c->x + (int)(right * c->w + in * c->dx + 0.5), c->y + (int)(down * c->h - in * c->dy + 0.5)};
 }
 
@@ -71,14 +72,28 @@ static void draw_cut(rs_picture *picture, const cube *c, int axis, int64_t cut)
     rs_svg_add(&picture->svg, "M%d %dL%d %dL%d %d", p[0].x, p[0].y, p[1].x, p[1].y, p[2].x, p[2].y);
 }
 
+/* Cuts of an axis that are drawn. */
+static int64_t count_cuts(const rs_axis *axis)
+{
+    return rs_min(axis->n, CUBE_MOST);
+}
+
 static void draw_grid(rs_picture *picture, const cube *c, const rs_axis *axes, const char *name)
 {
-    const int drawn[3] = {picture->s, picture->v, picture->h};
+    const int drawn[3] = {picture->s, picture->v, picture->h}, lengths[3] = {c->dx, c->h, c->w};
     const int64_t shown[3] = {c->depth, c->rows, c->columns};
-    rs_svg_add(&picture->svg, "<path class=\"%s\" d=\"", name);
+    int64_t spacing = 1000 * PX;
+    for (int i = 0; i < 3; i++) {
+        spacing = rs_min(spacing, lengths[i] / count_cuts(rs_axis_at(axes, drawn[i])));
+    }
+    rs_svg_add(&picture->svg, "<path class=\"%s\"", name);
+    if (spacing < 10 * PX) {
+        rs_svg_add(&picture->svg, " style=\"stroke-width:%dpx\"", (int)rs_max(3, spacing / 10));
+    }
+    rs_svg_add(&picture->svg, " d=\"");
     for (int i = 0; i < 3; i++) {
         const rs_axis *axis = rs_axis_at(axes, drawn[i]);
-        for (int64_t j = 0; j <= axis->n && j <= CUBE_MOST; j++) {
+        for (int64_t j = 0; j <= count_cuts(axis); j++) {
             int64_t cut = rs_max(0, rs_min(rs_axis_cut(axis, j), axis->extent));
             if (cut <= shown[i]) {
                 draw_cut(picture, c, i, cut);
@@ -91,7 +106,8 @@ static void draw_grid(rs_picture *picture, const cube *c, const rs_axis *axes, c
 /* Numbers on the buffers of the front. */
 static void draw_numbers(rs_picture *picture, const cube *c)
 {
-    const rs_axis *v = rs_axis_at(picture->plan->buffer, picture->v), *h = rs_axis_at(picture->plan->buffer, picture->h);
+    const rs_axis *v = rs_axis_at(picture->plan->buffer, picture->v),
+                  *h = rs_axis_at(picture->plan->buffer, picture->h);
     int64_t index[RS_MAX_NDIM] = {0};
     for (int64_t i = 0; i < v->n && i < NUMBERS_MOST; i++) {
         for (int64_t j = 0; j < h->n && j < NUMBERS_MOST; j++) {
@@ -135,15 +151,26 @@ static cube make_cube(const rs_picture *picture, const rs_axis *axes, rs_area bo
     return c;
 }
 
+/* "axis 1, 0:16 of 876" */
+static void words_axis(const rs_picture *picture, int d, const char *arrow, int64_t shown, char out[RS_WORD])
+{
+    int n = snprintf(out, RS_WORD, "axis %d %s  0:%" PRId64, d, arrow, shown);
+    if (shown < picture->problem->shape[d]) {
+        (void)snprintf(out + n, RS_WORD - (size_t)n, " of %" PRId64, picture->problem->shape[d]);
+    }
+}
+
 static void draw_axes(rs_picture *picture, const cube *c)
 {
     int x = c->x, y = c->y + c->h;
-    rs_svg_text(&picture->svg, "ax", x, y + 13 * PX, "axis %d \u2192  0:%" PRId64, picture->h, c->columns);
-    rs_svg_add(&picture->svg,
-               "<text class=\"ax\" transform=\"translate(%d %d) rotate(90)\">axis %d \u2192  0:%" PRId64 "</text>\n",
-               x - 12 * PX, c->y, picture->v, c->rows);
-    rs_svg_text(&picture->svg, "ax", x + c->w + c->dx / 2 + 8 * PX, y - c->dy / 2 + 8 * PX, "axis %d \u2197  0:%" PRId64,
-                picture->s, c->depth);
+    char words[RS_WORD];
+    words_axis(picture, picture->h, "\u2192", c->columns, words);
+    rs_svg_text(&picture->svg, "ax", x, y + 13 * PX, "%s", words);
+    words_axis(picture, picture->v, "\u2192", c->rows, words);
+    rs_svg_add(&picture->svg, "<text class=\"ax\" transform=\"translate(%d %d) rotate(90)\">%s</text>\n", x - 12 * PX,
+               c->y, words);
+    words_axis(picture, picture->s, "\u2197", c->depth, words);
+    rs_svg_text(&picture->svg, "ax", x + c->w + c->dx / 2 + 8 * PX, y - c->dy / 2 + 8 * PX, "%s", words);
 }
 
 static int draw_panel(rs_picture *picture, rs_area box, int which)
@@ -154,12 +181,12 @@ static int draw_panel(rs_picture *picture, rs_area box, int which)
         const char *title, *line, *box;
         int64_t count;
     } grids[] = {
-        {problem->source.axis, "A  Source", "source", "aggregate", problem->n_source},
-        {problem->target.axis, "B  Target", "target", "target1", problem->n_target},
-        {picture->plan->buffer, "C  Buffers", "buffer", "now", picture->survey.n_buffers},
+        {problem->source.axis, "Source", "source", "aggregate", problem->n_source},
+        {problem->target.axis, "Target", "target", "first", problem->n_target},
+        {picture->plan->buffer, "Buffers", "buffer", "now", picture->survey.n_buffers},
     };
     const char *const words[] = {"blocks; the aggregate covers the first target block", "blocks; the first one hatched",
-                                 "in visiting order; the first one bold"};
+                                 "buffers; the first one bold"};
     cube c = make_cube(picture, grids[which].axes, box);
     const int drawn[3] = {picture->s, picture->v, picture->h};
     int64_t size[3];
@@ -176,9 +203,7 @@ static int draw_panel(rs_picture *picture, rs_area box, int which)
         draw_box(picture, &c, size, which == 0 ? "inagg" : "block1");
     }
     draw_grid(picture, &c, grids[which].axes, grids[which].line);
-    if (which != 1) {
-        draw_box(picture, &c, size, grids[which].box);
-    }
+    draw_box(picture, &c, size, grids[which].box);
     if (which == 2) {
         draw_numbers(picture, &c);
     }
@@ -190,7 +215,7 @@ static int draw_panel(rs_picture *picture, rs_area box, int which)
 int rs_panels_cubes(rs_picture *picture, rs_area box)
 {
     int end = box.y;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (picture->plan->kind == RS_PLAN_BUFFERS ? 3 : 2); i++) {
         int bottom = draw_panel(picture, (rs_area){box.x + i * (box.w + 20 * PX), box.y, box.w, box.h}, i);
         end = (int)rs_max(end, bottom);
     }

@@ -3,168 +3,15 @@
 #include "plan/picture_parts.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    LINES_MOST = 120,      /* intervals along an axis where only lines are drawn */
-    BUFFERS_MOST = 20,     /* buffers along an axis */
-    ARROWS_MOST = 60,      /* steps of the path through the buffers */
-    CUTS_MOST = 2 * 40 + 4 /* target and buffer borders along an axis of what is held */
+    LINES_MOST = 30,                 /* intervals along an axis where only lines are drawn */
+    BUFFERS_MOST = 24,               /* buffers along an axis */
+    ARROWS_MOST = 60,                /* steps of the path through the buffers */
+    CUTS_MOST = 2 * BUFFERS_MOST + 4 /* target and buffer borders along an axis of what is held */
 };
-
-const rs_axis *rs_axis_at(const rs_axis *axes, int d)
-{
-    static const rs_axis one = {.extent = 1, .n = 1, .last = 1, .step = 1};
-    return d < 0 ? &one : &axes[d];
-}
-
-/* ---- Frames ---- */
-
-/* The stretch of axis d that is shown. Source blocks that reach out of a region are shown a little beyond it. */
-static rs_span shown(const rs_picture *picture, rs_limits limits, int d)
-{
-    const rs_axis *source = rs_axis_at(picture->problem->source.axis, d);
-    int64_t extent = source->extent, lo = 0, hi = extent;
-    bool limited = false;
-    for (int i = 0; i < 2; i++) {
-        limited |= limits.axes[i] != NULL && rs_axis_at(limits.axes[i], d)->n > limits.most;
-    }
-    if (limited && limits.focus != NULL && d >= 0) {
-        const rs_axis *target = rs_axis_at(picture->problem->target.axis, d);
-        lo = rs_axis_floor(target, rs_axis_span(&picture->plan->buffer[d], limits.focus[d]).lo);
-        lo = lo > 0 ? rs_axis_floor(target, lo - 1) : 0;
-    }
-    for (int i = 0; limited && i < 2; i++) {
-        const rs_axis *axis = limits.axes[i] != NULL ? rs_axis_at(limits.axes[i], d) : NULL;
-        if (axis != NULL) {
-            hi = rs_min(hi, rs_axis_cut(axis, rs_min(axis->n, rs_axis_find(axis, lo) + limits.most)));
-        }
-    }
-    int64_t beyond = rs_max(1, (hi - lo) / 8);
-    return (rs_span){lo == 0 ? rs_max(source->first, -beyond) : lo,
-                     hi == extent ? rs_min(source->last, extent + beyond) : hi};
-}
-
-rs_frame rs_frame_make(const rs_picture *picture, rs_limits limits, rs_area box)
-{
-    rs_frame frame = {.v = shown(picture, limits, picture->v), .h = shown(picture, limits, picture->h)};
-    double rows = (double)(frame.v.hi - frame.v.lo), columns = (double)(frame.h.hi - frame.h.lo);
-    int w = box.w - RS_MARGIN, h = box.h - RS_HEADING - RS_FOOTING;
-    double scale = w / columns < h / rows ? w / columns : h / rows;
-    int fit_w = (int)(columns * scale), fit_h = (int)(rows * scale);
-    /* A sliver shows nothing: then the scales differ. */
-    frame.area.w = picture->v < 0 ? w : (int)rs_max(fit_w, rs_min(w, h / 3));
-    frame.area.h = picture->v < 0 ? 60 * PX : (int)rs_max(fit_h, rs_min(h, w / 5));
-    frame.area.x = box.x + RS_MARGIN;
-    frame.area.y = box.y + RS_HEADING;
-    return frame;
-}
-
-static int place(int64_t position, rs_span span, int from, int length)
-{
-    int64_t x = rs_min(rs_max(position, span.lo), span.hi);
-    return from + (int)((double)(x - span.lo) / (double)(span.hi - span.lo) * length + 0.5);
-}
-
-int rs_frame_x(const rs_frame *frame, int64_t position)
-{
-    return place(position, frame->h, frame->area.x, frame->area.w);
-}
-
-int rs_frame_y(const rs_frame *frame, int64_t position)
-{
-    return place(position, frame->v, frame->area.y, frame->area.h);
-}
-
-rs_area rs_frame_box(const rs_frame *frame, rs_span v, rs_span h)
-{
-    int x = rs_frame_x(frame, h.lo), y = rs_frame_y(frame, v.lo);
-    return (rs_area){x, y, rs_frame_x(frame, h.hi) - x, rs_frame_y(frame, v.hi) - y};
-}
-
-/* The cuts of an axis that are shown: [*from, *to]. False when they would be closer than three pixels. */
-static bool cuts_shown(const rs_axis *axis, rs_span span, int length, int64_t *from, int64_t *to)
-{
-    *from = rs_axis_find(axis, rs_max(0, span.lo));
-    *to = rs_axis_find(axis, rs_min(axis->extent, span.hi) - 1) + 1;
-    return (*to - *from) * 3 * PX <= length;
-}
-
-static bool is_border(const rs_axis *blocks, int d, int64_t cut)
-{
-    const rs_axis *axis = blocks != NULL ? rs_axis_at(blocks, d) : NULL;
-    return axis != NULL && (cut <= 0 || cut >= axis->extent || rs_axis_floor(axis, cut) == cut);
-}
-
-void rs_frame_cuts(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const rs_axis *blocks, const char *name)
-{
-    const rs_axis *v = rs_axis_at(axes, picture->v), *h = rs_axis_at(axes, picture->h);
-    rs_area all = rs_frame_box(frame, (rs_span){v->first, v->last}, (rs_span){h->first, h->last});
-    int64_t from, to;
-    rs_svg_add(&picture->svg, "<path class=\"%s\" d=\"", name);
-    bool dense = !cuts_shown(v, frame->v, frame->area.h, &from, &to);
-    for (int64_t i = from; i <= to && !dense; i++) {
-        if (!is_border(blocks, picture->v, rs_axis_cut(v, i))) {
-            rs_svg_add(&picture->svg, "M%d %dh%d", all.x, rs_frame_y(frame, rs_axis_cut(v, i)), all.w);
-        }
-    }
-    dense = !cuts_shown(h, frame->h, frame->area.w, &from, &to);
-    for (int64_t i = from; i <= to && !dense; i++) {
-        if (!is_border(blocks, picture->h, rs_axis_cut(h, i))) {
-            rs_svg_add(&picture->svg, "M%d %dv%d", rs_frame_x(frame, rs_axis_cut(h, i)), all.y, all.h);
-        }
-    }
-    rs_svg_add(&picture->svg, "\"/>\n");
-}
-
-void rs_frame_lines(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const char *name)
-{
-    rs_frame_cuts(picture, frame, axes, NULL, name);
-}
-
-void rs_frame_heading(rs_picture *picture, rs_area box, const char *title, const char *format, ...)
-{
-    char caption[400];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(caption, sizeof caption, format, args);
-    va_end(args);
-    rs_svg_text(&picture->svg, "head", box.x, box.y + 12 * PX, "%s", title);
-    rs_svg_text(&picture->svg, "cap", box.x, box.y + 28 * PX, "%s", caption);
-}
-
-void rs_frame_axes(rs_picture *picture, const rs_frame *frame)
-{
-    const rs_area *area = &frame->area;
-    int y = area->y + area->h + 13 * PX;
-    if (picture->h >= 0) {
-        rs_svg_text(&picture->svg, "ax", area->x, y, "axis %d \u2192  %" PRId64 ":%" PRId64, picture->h,
-                    rs_max(0, frame->h.lo), rs_min(frame->h.hi, picture->problem->shape[picture->h]));
-    }
-    if (picture->v >= 0) {
-        rs_svg_add(&picture->svg,
-                   "<text class=\"ax\" transform=\"translate(%d %d) rotate(90)\">axis %d \u2192  %" PRId64 ":%" PRId64
-                   "</text>\n",
-                   area->x - 12 * PX, area->y, picture->v, rs_max(0, frame->v.lo),
-                   rs_min(frame->v.hi, picture->problem->shape[picture->v]));
-    }
-}
-
-/* What lies in source blocks and is no part of the region of interest. */
-void rs_frame_outside(rs_picture *picture, const rs_frame *frame)
-{
-    const rs_area *a = &frame->area;
-    rs_span v = {0, rs_axis_at(picture->problem->source.axis, picture->v)->extent};
-    rs_span h = {0, rs_axis_at(picture->problem->source.axis, picture->h)->extent};
-    rs_area in = rs_frame_box(frame, v, h);
-    if (in.w == a->w && in.h == a->h) {
-        return;
-    }
-    rs_svg_add(&picture->svg, "<path class=\"outside\" fill-rule=\"evenodd\" d=\"M%d %dh%dv%dh%dzM%d %dh%dv%dh%dz\"/>\n",
-               a->x, a->y, a->w, a->h, -a->w, in.x, in.y, in.w, in.h, -in.w);
-}
 
 static int end_of(const rs_frame *frame)
 {
@@ -195,7 +42,7 @@ static void draw_ticks(rs_picture *picture, const rs_frame *frame)
     for (int r = 0; r < 2; r++) {
         const rs_axis *axis = rs_axis_at(rows[r].axes, picture->h);
         int64_t from, to;
-        if (!cuts_shown(axis, frame->h, frame->area.w / 9, &from, &to)) {
+        if (!rs_frame_range(axis, frame->h, frame->area.w / 9, &from, &to)) {
             continue;
         }
         for (int64_t i = from; i <= to; i++) {
@@ -213,11 +60,10 @@ int rs_panel_problem(rs_picture *picture, rs_area box)
     rs_limits limits = {.axes = {problem->source.axis, problem->target.axis}, .most = LINES_MOST};
     rs_frame frame = rs_frame_make(picture, limits, box);
     rs_span v = aggregate(problem, picture->v), h = aggregate(problem, picture->h);
-    const rs_axis *tv = rs_axis_at(problem->target.axis, picture->v), *th = rs_axis_at(problem->target.axis, picture->h);
+    const rs_axis *tv = rs_axis_at(problem->target.axis, picture->v),
+                  *th = rs_axis_at(problem->target.axis, picture->h);
     char source[RS_WORD], target[RS_WORD];
-    frame.area.y += 6 * PX; /* room for the target's ticks */
-    rs_frame_heading(picture, box, "Source and target",
-                     "%s source %s, %s target %s; the aggregate covers the first target block",
+    rs_frame_heading(picture, box, "Source and target", "%s source %s, %s target %s",
                      rs_word_count(problem->n_source, source), problem->n_source == 1 ? "block" : "blocks",
                      rs_word_count(problem->n_target, target), problem->n_target == 1 ? "block" : "blocks");
     rs_svg_add(&picture->svg, "<g id=\"problem\">\n");
@@ -229,9 +75,12 @@ int rs_panel_problem(rs_picture *picture, rs_area box)
     rs_frame_lines(picture, &frame, problem->target.axis, "target");
     rs_svg_add(&picture->svg, "</g>\n");
     draw_ticks(picture, &frame);
-    frame.area.y += 11 * PX;
+    frame.area.h += 11 * PX; /* and for the source's */
     rs_frame_axes(picture, &frame);
-    return end_of(&frame);
+    bool many = problem->n_source > problem->n_target;
+    return end_of(&frame)
+           + rs_frame_note(picture, &frame, many ? problem->source.axis : problem->target.axis,
+                           many ? "source blocks" : "target blocks");
 }
 
 /* ---- Buffers ---- */
@@ -243,8 +92,8 @@ static void draw_buffers(rs_picture *picture, const rs_frame *frame, const int64
     const rs_axis *h = rs_axis_at(picture->plan->buffer, picture->h);
     int64_t index[RS_MAX_NDIM], v0, v1, h0, h1;
     memcpy(index, at, sizeof index);
-    (void)cuts_shown(v, frame->v, frame->area.h, &v0, &v1);
-    (void)cuts_shown(h, frame->h, frame->area.w, &h0, &h1);
+    (void)rs_frame_range(v, frame->v, frame->area.h, &v0, &v1);
+    (void)rs_frame_range(h, frame->h, frame->area.w, &h0, &h1);
     if (v1 - v0 > 2 * BUFFERS_MOST || h1 - h0 > 2 * BUFFERS_MOST) {
         return;
     }
@@ -259,7 +108,8 @@ static void draw_buffers(rs_picture *picture, const rs_frame *frame, const int64
                 index[picture->h] = j;
             }
             int n = snprintf(word, sizeof word, "%" PRId64, rs_buffer_number(picture->plan, index) + 1);
-            rs_svg_add(&picture->svg, "<rect class=\"buffer\" data-number=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
+            rs_svg_add(&picture->svg,
+                       "<rect class=\"buffer\" data-number=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
                        word, area.x, area.y, area.w, area.h);
             if (area.h >= 13 * PX && area.w >= n * 65 + 6 * PX) {
                 rs_svg_text(&picture->svg, "b", area.x + 3 * PX, area.y + 11 * PX, "%s", word);
@@ -301,10 +151,11 @@ static void draw_order(rs_picture *picture, const rs_frame *frame, const int64_t
             continue; /* not shown: the way goes on where it comes back */
         }
         rs_area box = rs_frame_box(frame, v, h);
-        int to_x = box.x + box.w / 2, to_y = box.y + box.h / 2 + (picture->small ? 0 : 2 * PX);
+        int to_x = box.x + box.w / 2, to_y = box.y + box.h / 2 + 2 * PX;
         if (n > 0) {
-            rs_svg_add(&picture->svg, "<path class=\"order\" marker-end=\"url(#tip)\" d=\"M%d %dL%d %d\"/>\n", x, y, to_x,
-                       to_y);
+            bool roomy = box.w >= 10 * PX && box.h >= 10 * PX;
+            rs_svg_add(&picture->svg, "<path class=\"order\"%s d=\"M%d %dL%d %d\"/>\n",
+                       roomy ? " marker-end=\"url(#tip)\"" : "", x, y, to_x, to_y);
         } else {
             rs_svg_add(&picture->svg, "<circle class=\"dot\" cx=\"%d\" cy=\"%d\" r=\"35\"/>\n", to_x, to_y);
         }
@@ -330,17 +181,17 @@ int rs_panel_buffers(rs_picture *picture, rs_area box)
 {
     static const int64_t first[RS_MAX_NDIM];
     const rs_plan *plan = picture->plan;
-    rs_limits limits = {.axes = {plan->buffer, NULL}, .most = BUFFERS_MOST};
+    rs_limits limits = {.axes = {plan->buffer, NULL}, .most = picture->small ? BUFFERS_MOST * 2 / 3 : BUFFERS_MOST};
     rs_frame frame = rs_frame_make(picture, limits, box);
     char count[RS_WORD], loops[RS_WORD], kept[RS_WORD], lengths[200];
-    frame.area.y += picture->small ? 0 : 6 * PX;
-    if (picture->small) {
+    if (picture->s >= 0) {
         rs_frame_heading(picture, box, "Buffers in visiting order", "slab 1 of %s; loops over axes %s; kept axes: %s",
                          rs_word_count(plan->buffer[picture->s].n, count), words_axes(plan, false, loops, sizeof loops),
                          words_axes(plan, true, kept, sizeof kept));
     } else {
-        rs_frame_heading(picture, box, "Buffers in visiting order", "%s of %s; loops over axes %s; kept axes: %s",
+        rs_frame_heading(picture, box, "Buffers in visiting order", "%s %s of %s; loops over axes %s; kept axes: %s",
                          rs_word_count(picture->survey.n_buffers, count),
+                         picture->survey.n_buffers == 1 ? "buffer" : "buffers",
                          rs_words_blocks(plan->ndim, plan->buffer, lengths, sizeof lengths),
                          words_axes(plan, false, loops, sizeof loops), words_axes(plan, true, kept, sizeof kept));
     }
@@ -348,12 +199,11 @@ int rs_panel_buffers(rs_picture *picture, rs_area box)
     rs_frame_outside(picture, &frame);
     rs_frame_lines(picture, &frame, picture->problem->source.axis, "faint");
     rs_frame_lines(picture, &frame, picture->problem->target.axis, "thintarget");
-    draw_buffers(picture, &frame, first);
     draw_order(picture, &frame, first);
+    draw_buffers(picture, &frame, first);
     rs_svg_add(&picture->svg, "</g>\n");
     rs_frame_axes(picture, &frame);
-    note_cut_off(picture, &frame, plan->buffer, "buffers");
-    return end_of(&frame);
+    return end_of(&frame) + rs_frame_note(picture, &frame, plan->buffer, "buffers");
 }
 
 /* ---- What is held ---- */
@@ -391,7 +241,8 @@ static void draw_held_box(rs_picture *picture, const rs_frame *frame, rs_state s
 static void draw_held(rs_picture *picture, const rs_frame *frame, const rs_moment *moment, int64_t *at)
 {
     int64_t v[CUTS_MOST + 1], h[CUTS_MOST + 1], spare;
-    int rows = held_cuts(picture, picture->v, frame->v, v) - 1, columns = held_cuts(picture, picture->h, frame->h, h) - 1;
+    int rows = held_cuts(picture, picture->v, frame->v, v) - 1,
+        columns = held_cuts(picture, picture->h, frame->h, h) - 1;
     for (int i = 0; i < rows; i++) {
         rs_state last = RS_N_STATES;
         int from = 0;
@@ -441,15 +292,15 @@ int rs_panel_held(rs_picture *picture, rs_area box, const char *title, const rs_
     set_layer(picture, moment, layer, at);
     if (picture->s >= 0) {
         is_now = rs_axis_find(&plan->buffer[picture->s], layer.lo) == moment->at[picture->s];
-        rs_frame_heading(picture, box, title, "layer %" PRId64 ":%" PRId64 " of axis %d, %s", layer.lo, layer.hi, picture->s,
-                         is_now ? "where the buffer is" : "read earlier");
+        rs_frame_heading(picture, box, title, "layer %" PRId64 ":%" PRId64 " of axis %d, %s", layer.lo, layer.hi,
+                         picture->s, is_now ? "where the buffer is" : "read earlier");
     } else {
         char number[RS_WORD], bytes[RS_WORD];
         bool is_fullest = moment == &picture->survey.fullest;
-        rs_frame_heading(picture, box, title, "buffer %s is read, nothing of it written: %s %s",
+        rs_frame_heading(picture, box, title, "buffer %s is read, none of it written: %s %s",
                          rs_word_count(moment->buffer + 1, number),
                          rs_word_bytes(moment->held * picture->problem->itemsize, bytes),
-                         is_fullest ? "are held" : "will have to wait");
+                         is_fullest ? "are held" : "will wait");
     }
     rs_svg_add(&picture->svg, "<g class=\"held\" data-buffer=\"%" PRId64 "\">\n", moment->buffer + 1);
     draw_held(picture, &frame, moment, at);

@@ -4,10 +4,12 @@
  *
  *     picture_survey.c   the numbers: seeks by block, memory by buffer, the fullest moment
  *     picture_svg.c      words, lines and boxes as SVG; palette and hatching
+ *     picture_frame.c    two axes in an area
  *     picture_grid.c     panels of two axes: grids, buffers, what is held
  *     picture_seeks.c    panels of two axes: seeks in each block
  *     picture_cube.c     panels of three axes
  *     picture_strip.c    memory over the buffers
+ *     picture_spill.c    what goes through a temporary file
  *     picture.c          the page
  *
  * Coordinates are integers, tenths of a pixel: text is then the same in every locale.
@@ -39,7 +41,7 @@ void rs_svg_rect(rs_svg *svg, const char *name, rs_area area);
 /* Text of a class, escaped: anchor and size come from the class. */
 void rs_svg_text(rs_svg *svg, const char *name, int x, int y, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* A number in the middle of an area, exact or shortened (3.5k), as large as fits up to `size`; left out when none does. */
+/* A number in the middle of an area, exact or shortened (3.5k), as large as fits up to `size`; else left out. */
 void rs_svg_number(rs_svg *svg, rs_area area, int64_t number, int size);
 
 enum { RS_WORD = 64 };
@@ -87,9 +89,9 @@ int64_t rs_buffer_number(const rs_plan *plan, const int64_t *at);
 typedef enum rs_state {
     RS_UNREAD,
     RS_WRITTEN,
-    RS_COMPLETE,   /* its unit is complete and about to be written */
-    RS_WAITS_NEW,  /* read just now, its unit is not complete */
-    RS_WAITS_OLD,  /* the same, read with an earlier buffer */
+    RS_COMPLETE,  /* its unit is complete and about to be written */
+    RS_WAITS_NEW, /* read just now, its unit is not complete */
+    RS_WAITS_OLD, /* the same, read with an earlier buffer */
     RS_N_STATES
 } rs_state;
 
@@ -132,13 +134,18 @@ rs_area rs_frame_box(const rs_frame *frame, rs_span v, rs_span h);
 /* The lines of a grid, unless they would be closer than a few pixels. `axes`: lists of ndim axes. */
 void rs_frame_lines(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const char *name);
 /* The same without lines that fall on one of `blocks`: where those are cut. */
-void rs_frame_cuts(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const rs_axis *blocks, const char *name);
+void rs_frame_cuts(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const rs_axis *blocks,
+                   const char *name);
 void rs_frame_heading(rs_picture *picture, rs_area box, const char *title, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void rs_frame_axes(rs_picture *picture, const rs_frame *frame);
 void rs_frame_outside(rs_picture *picture, const rs_frame *frame);
+/* The cuts of an axis that are shown: [*from, *to]. False when they would be closer than three pixels in `length`. */
+bool rs_frame_range(const rs_axis *axis, rs_span span, int length, int64_t *from, int64_t *to);
+/* "20 x 20 of 1,000 x 1,000 blocks", when not all are shown. Returns the height of the note. */
+int rs_frame_note(rs_picture *picture, const rs_frame *frame, const rs_axis *axes, const char *what);
 
-enum { RS_HEADING = 38 * PX, RS_FOOTING = 22 * PX, RS_MARGIN = 18 * PX };
+enum { RS_HEADING = 44 * PX, RS_FOOTING = 22 * PX, RS_MARGIN = 18 * PX };
 
 /* Each draws a panel into `box`, which is the most it may use, and returns the y at which it ends. */
 int rs_panel_problem(rs_picture *picture, rs_area box);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * picture_seeks.c - seeks in each block, as numbers and tints. With more than two axes a panel is a layer of blocks; layers
- * that look the same are drawn once, with how many there are.
+ * picture_seeks.c - seeks in each block, as numbers and tints. With more than two axes a panel is a layer of blocks;
+ * layers that look the same are drawn once, with how many there are.
  */
 #include "plan/picture_parts.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     BLOCKS_MOST = 24, /* along an axis */
-    KINDS_MOST = 64,  /* of layers that are told apart */
+    KINDS_MOST = 16,  /* of layers that are told apart */
     KINDS_DRAWN = 3,
 };
 
@@ -120,19 +119,23 @@ static int tint_of(int64_t seeks)
     return tint;
 }
 
-static void draw_blocks(rs_picture *picture, const side *s, const kind *k, const rs_frame *frame)
+/* Boxes, or what is written on them: the lines between come first. */
+typedef enum layer { BOXES, NUMBERS } layer;
+
+static void draw_blocks(rs_picture *picture, const side *s, const kind *k, const rs_frame *frame, layer what)
 {
     bool reads = s->step == RS_STEP_READ;
     for (int64_t i = rs_axis_find(s->v, 0); i < s->v->n && rs_axis_span(s->v, i).lo < frame->v.hi; i++) {
         for (int64_t j = rs_axis_find(s->h, 0); j < s->h->n && rs_axis_span(s->h, j).lo < frame->h.hi; j++) {
-            rs_area box = rs_frame_box(frame, rs_axis_stored(s->v, i), rs_axis_stored(s->h, j));
-            rs_area seen = rs_frame_box(frame, rs_axis_span(s->v, i), rs_axis_span(s->h, j));
+            rs_area box = rs_frame_box(frame, rs_axis_span(s->v, i), rs_axis_span(s->h, j));
             int64_t seeks = seeks_at(picture, s, k->index, i, j);
+            if (what == NUMBERS) {
+                rs_svg_number(&picture->svg, box, seeks, 12 * PX);
+                continue;
+            }
             rs_svg_add(&picture->svg,
-                       "<rect class=\"%s s%d\" data-%s=\"%" PRId64 "\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
-                       reads ? "cell" : "cellt", tint_of(seeks), reads ? "reads" : "writes", seeks, box.x, box.y, box.w,
-                       box.h);
-            rs_svg_number(&picture->svg, seen, seeks, 12 * PX);
+                       "<rect class=\"s%d\" data-%s=\"%" PRId64 "\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
+                       tint_of(seeks), reads ? "reads" : "writes", seeks, box.x, box.y, box.w, box.h);
         }
     }
 }
@@ -147,7 +150,7 @@ static void draw_cuts(rs_picture *picture, const side *s, const rs_frame *frame)
             cuts[d] = rs_axis_even(cuts[d].extent, cuts[d].extent);
         }
     }
-    rs_frame_lines(picture, frame, cuts, "cut");
+    rs_frame_cuts(picture, frame, cuts, s->layout->axis, "cut");
 }
 
 static void words_layer(const rs_picture *picture, const side *s, const kind *k, char *out, size_t room)
@@ -155,75 +158,81 @@ static void words_layer(const rs_picture *picture, const side *s, const kind *k,
     char seeks[RS_WORD], count[RS_WORD];
     size_t n = 0;
     if (s->n_layers == 1) {
-        (void)snprintf(out, room, "%s %s in %s %s; dotted: borders of buffers", rs_word_count(k->seeks, seeks),
+        (void)snprintf(out, room, "%s %s in %s %s; dotted: where buffers cut them", rs_word_count(k->seeks, seeks),
                        k->seeks == 1 ? "seek" : "seeks", rs_word_count(s->v->n * s->h->n, count),
                        s->v->n * s->h->n == 1 ? "block" : "blocks");
         return;
     }
     for (int d = 0; d < s->layout->ndim && n < room; d++) {
         if (d != picture->v && d != picture->h) {
-            n += (size_t)snprintf(out + n, room - n, "%sblock %" PRId64 " of axis %d", n > 0 ? ", " : "", k->index[d], d);
+            n += (size_t)snprintf(out + n, room - n, "%sblock %" PRId64 " of axis %d", n > 0 ? ", " : "", k->index[d],
+                                  d);
         }
     }
     if (n < room && picture->survey.walked) {
-        (void)snprintf(out + n, room - n, ": %s seeks, \u00D7%s such layers", rs_word_count(k->seeks, seeks),
-                       rs_word_count(k->count, count));
+        (void)snprintf(out + n, room - n, ": %s %s, \u00D7%s such layers", rs_word_count(k->seeks, seeks),
+                       k->seeks == 1 ? "seek" : "seeks", rs_word_count(k->count, count));
     }
 }
 
 static int draw_kind(rs_picture *picture, const side *s, const kind *k, const char *title, rs_area box)
 {
-    rs_limits limits = {.axes = {s->layout->axis, NULL}, .most = BLOCKS_MOST};
+    rs_limits limits = {.axes = {s->layout->axis, NULL}, .most = picture->small ? BLOCKS_MOST * 2 / 3 : BLOCKS_MOST};
     rs_frame frame = rs_frame_make(picture, limits, box);
     char caption[300];
     if (picture->survey.walked || s->n_layers > 1) {
         words_layer(picture, s, k, caption, sizeof caption);
     } else {
-        (void)snprintf(caption, sizeof caption, "dotted: borders of buffers");
+        (void)snprintf(caption, sizeof caption, "dotted: where buffers cut them");
     }
     rs_frame_heading(picture, box, title, "%s", caption);
     rs_svg_add(&picture->svg, "<g class=\"%s\" data-layers=\"%" PRId64 "\">\n",
                s->step == RS_STEP_READ ? "reads" : "writes", k->count);
-    draw_blocks(picture, s, k, &frame);
+    draw_blocks(picture, s, k, &frame, BOXES);
     rs_frame_outside(picture, &frame);
+    rs_frame_lines(picture, &frame, s->layout->axis, s->step == RS_STEP_READ ? "source" : "target");
     draw_cuts(picture, s, &frame);
+    draw_blocks(picture, s, k, &frame, NUMBERS);
     rs_svg_add(&picture->svg, "</g>\n");
     rs_frame_axes(picture, &frame);
-    if (frame.v.hi < s->v->extent || frame.h.hi < s->h->extent) {
-        rs_svg_text(&picture->svg, "axe", frame.area.x + frame.area.w, frame.area.y + frame.area.h + 13 * PX,
-                    "first %" PRId64 " \u00D7 %" PRId64 " of %" PRId64 " \u00D7 %" PRId64 " blocks",
-                    rs_min(s->v->n, BLOCKS_MOST), rs_min(s->h->n, BLOCKS_MOST), s->v->n, s->h->n);
-    }
-    return frame.area.y + frame.area.h + RS_FOOTING;
+    return frame.area.y + frame.area.h + RS_FOOTING + rs_frame_note(picture, &frame, s->layout->axis, "blocks");
 }
 
-int rs_panels_seeks(rs_picture *picture, rs_step_kind step, rs_area box)
+/* Without what a spilling plan pays for its temporary file. */
+static int64_t total_of(const rs_picture *picture, rs_step_kind step)
+{
+    const rs_plan *plan = picture->plan;
+    bool spills = plan->kind == RS_PLAN_SPILL;
+    if (step == RS_STEP_READ) {
+        return plan->predicted.read_seeks - (spills ? plan->spill.n_groups : 0);
+    }
+    return spills ? picture->problem->n_target : plan->predicted.write_seeks;
+}
+
+void rs_panels_seeks(rs_picture *picture, rs_step_kind step, rs_flow *flow)
 {
     bool reads = step == RS_STEP_READ;
     const rs_layout *layout = reads ? &picture->problem->source : &picture->problem->target;
-    int64_t total = reads ? picture->plan->predicted.read_seeks : picture->plan->predicted.write_seeks;
     side s = {.step = step,
               .layout = layout,
               .v = rs_axis_at(layout->axis, picture->v),
               .h = rs_axis_at(layout->axis, picture->h)};
+    int64_t left;
     char count[RS_WORD], title[120];
-    int end = box.y;
     find_kinds(picture, &s);
+    left = s.n_layers;
     for (int k = 0; k < s.n_kinds && k < KINDS_DRAWN; k++) {
-        (void)snprintf(title, sizeof title, "%s  %s: %s seeks in all", reads ? "D" : "E", reads ? "Reads" : "Writes",
-                       rs_word_count(total, count));
-        rs_area place = {box.x + k * (box.w + 20 * PX), box.y, box.w, box.h};
-        int bottom = draw_kind(picture, &s, &s.kinds[k], k == 0 ? title : "", place);
-        end = (int)rs_max(end, bottom);
-    }
-    if (s.n_layers > 1 && (!s.all || s.n_kinds > KINDS_DRAWN)) {
-        int64_t left = s.n_layers;
-        for (int k = 0; k < s.n_kinds && k < KINDS_DRAWN; k++) {
-            left -= s.kinds[k].count;
+        (void)snprintf(title, sizeof title, "%s: %s seek%s%s", reads ? "Reads" : "Writes",
+                       rs_word_count(total_of(picture, step), count), total_of(picture, step) == 1 ? "" : "s",
+                       k == 0 ? "" : ", continued");
+        left -= s.kinds[k].count;
+        int end = draw_kind(picture, &s, &s.kinds[k], title, flow->next);
+        if (left > 0 && (k + 1 == KINDS_DRAWN || k + 1 == s.n_kinds)) {
+            rs_svg_text(&picture->svg, "note", flow->next.x + RS_MARGIN, end + 6 * PX, "and %s more %s of blocks%s",
+                        rs_word_count(left, count), left == 1 ? "layer" : "layers",
+                        picture->survey.walked ? ", with other numbers" : "");
+            end += 12 * PX;
         }
-        rs_svg_text(&picture->svg, "cap", box.x, end + 8 * PX, "\u2026 and %s more layers of blocks%s",
-                    rs_word_count(left, count), picture->survey.walked ? " with other numbers" : "");
-        end += 14 * PX;
+        rs_flow_took(flow, end);
     }
-    return end;
 }

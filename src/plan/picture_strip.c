@@ -88,34 +88,30 @@ static void draw_steps(rs_picture *picture, const chart *c, const int64_t *held,
     rs_svg_add(&picture->svg, "V%dZ\"/>\n", floor);
 }
 
-/* A line across at `bytes`, or, when it is far above, a word about it. Returns the line's y, or 0. */
-static int draw_level(rs_picture *picture, const chart *c, const char *name, const char *what, int64_t bytes, int *note_y)
+/* A line across, and above the chart what it stands for. Returns where the next word goes. */
+static int draw_level(rs_picture *picture, const chart *c, const char *name, const char *what, int64_t bytes, int x)
 {
-    char word[RS_WORD];
-    (void)rs_word_bytes(bytes, word);
-    if ((double)bytes > c->most) {
-        rs_svg_text(&picture->svg, "axe", c->area.x + c->area.w, *note_y, "%s %s is above this chart", what, word);
-        *note_y -= 13 * PX;
-        return 0;
+    char word[RS_WORD], words[200];
+    bool above = (double)bytes > c->most;
+    int y = c->area.y - 9 * PX;
+    int n =
+        snprintf(words, sizeof words, "%s %s%s", what, rs_word_bytes(bytes, word), above ? " (above this chart)" : "");
+    rs_svg_add(&picture->svg, "<path class=\"%s\" d=\"M%d %dh%d\"/>\n", name, x, y, 24 * PX);
+    rs_svg_text(&picture->svg, "key", x + 29 * PX, y + 4 * PX, "%s", words);
+    if (!above) {
+        rs_svg_add(&picture->svg, "<path class=\"%s\" d=\"M%d %dh%d\"/>\n", name, c->area.x, y_of(c, bytes), c->area.w);
     }
-    int y = y_of(c, bytes);
-    rs_svg_add(&picture->svg, "<path class=\"%s\" d=\"M%d %dh%d\"/>\n", name, c->area.x, y, c->area.w);
-    return y;
+    return x + 29 * PX + n * 68 + 14 * PX;
 }
 
 static void draw_peak(rs_picture *picture, const chart *c)
 {
     const rs_survey *survey = &picture->survey;
-    char bytes[RS_WORD], number[RS_WORD];
     int64_t held = survey->fullest.held * picture->problem->itemsize;
     double at = ((double)survey->fullest.buffer + 0.5) / (double)survey->n_buffers;
-    int x = x_of(c, at * (double)c->bins), y = y_of(c, held);
-    bool right = at > 0.55;
-    rs_svg_add(&picture->svg, "<circle class=\"ring\" data-held=\"%" PRId64 "\" cx=\"%d\" cy=\"%d\" r=\"40\"/>\n", held, x,
-               y);
-    rs_svg_add(&picture->svg, "<text class=\"peak\" x=\"%d\" y=\"%d\"%s>%s at buffer %s</text>\n",
-               right ? x - 80 : x + 80, y - 8 * PX, right ? " text-anchor=\"end\"" : "", rs_word_bytes(held, bytes),
-               rs_word_count(survey->fullest.buffer + 1, number));
+    rs_svg_add(&picture->svg,
+               "<circle class=\"ring\" id=\"fullest\" data-held=\"%" PRId64 "\" cx=\"%d\" cy=\"%d\" r=\"40\"/>\n", held,
+               x_of(c, at * (double)c->bins), y_of(c, held));
 }
 
 int rs_panel_strip(rs_picture *picture, rs_area box)
@@ -133,13 +129,12 @@ int rs_panel_strip(rs_picture *picture, rs_area box)
         }
     }
     c.most *= 1.12;
-    int note_y = c.area.y - 4 * PX;
     char many[100] = "";
     if (survey->n_buffers > survey->n_bins) {
         (void)snprintf(many, sizeof many, "; the most in each of %d stretches%s", survey->n_bins,
                        survey->complete ? "" : ", sampled");
     }
-    rs_frame_heading(picture, box, "F  Array data in memory",
+    rs_frame_heading(picture, box, "Array data in memory",
                      "filled: when the buffer is in; hatched: what stays after its writes%s", many);
     rs_svg_add(&picture->svg, "<g id=\"strip\">\n");
     draw_scale(picture, &c);
@@ -147,9 +142,13 @@ int rs_panel_strip(rs_picture *picture, rs_area box)
     draw_steps(picture, &c, survey->after, "after");
     draw_loops(picture, &c);
     rs_svg_rect(&picture->svg, "frame", c.area);
-    (void)draw_level(picture, &c, "max", "the most held", plan->predicted.held_bytes, &note_y);
-    (void)draw_level(picture, &c, "alloc", "all that is allocated:", plan->predicted.peak_bytes, &note_y);
-    (void)draw_level(picture, &c, "budget", "the budget:", plan->memory, &note_y);
+    int x = c.area.x;
+    x = draw_level(picture, &c, "budget", "budget", plan->memory, x);
+    x = draw_level(picture, &c, "alloc", "allocated", plan->predicted.peak_bytes, x);
+    x = draw_level(picture, &c, "max", "held at most", plan->predicted.held_bytes, x);
+    rs_svg_add(&picture->svg, "<circle class=\"ring\" cx=\"%d\" cy=\"%d\" r=\"40\"/>\n", x + 4 * PX, c.area.y - 9 * PX);
+    rs_svg_text(&picture->svg, "key", x + 14 * PX, c.area.y - 5 * PX, "at buffer %s",
+                rs_word_count(survey->fullest.buffer + 1, many));
     draw_peak(picture, &c);
     rs_svg_add(&picture->svg, "</g>\n");
     draw_buffers_axis(picture, &c);

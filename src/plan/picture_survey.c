@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * picture_survey.c - the numbers of a picture. Counted by walking the steps, as a run would; a plan with too many of them is
- * looked at axis by axis, and memory buffer by buffer.
+ * picture_survey.c - the numbers of a picture. Counted by walking the steps, as a run would; a plan with too many of
+ * them is looked at axis by axis, and memory buffer by buffer.
  */
 #include "plan/picture_parts.h"
 
@@ -188,11 +188,12 @@ int64_t rs_survey_seeks(const rs_survey *survey, const rs_problem *problem, cons
                         const int64_t *index)
 {
     bool writes = side == RS_STEP_WRITE;
-    rs_layout block = writes ? problem->target : problem->source;
-    rs_pieces pieces[RS_MAX_NDIM];
+    const rs_layout *layout = writes ? &problem->target : &problem->source;
     if (survey->walked) {
-        return survey->seeks[writes][rs_layout_block_number(&block, index)];
+        return survey->seeks[writes][rs_layout_block_number(layout, index)];
     }
+    rs_layout block = *layout; /* cut down to the one */
+    rs_pieces pieces[RS_MAX_NDIM];
     memset(pieces, 0, sizeof pieces);
     for (int d = 0; d < problem->ndim; d++) {
         rs_span seen = rs_axis_span(&block.axis[d], index[d]), stored = rs_axis_stored(&block.axis[d], index[d]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * picture_svg.c - words, lines and boxes as SVG. Colours are Okabe and Ito's, for every kind of colour vision; what must be
- * told apart also differs in dash, weight or hatching, for black and white.
+ * picture_svg.c - words, lines and boxes as SVG. Colours are Okabe and Ito's, for every kind of colour vision; what
+ * must be told apart also differs in dash, weight or hatching, for black and white.
  */
 #include "plan/picture_parts.h"
 
@@ -12,31 +12,31 @@
 
 static const char *const STYLE[] = {
     "text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:105px;fill:#222}",
-    ".title{font-size:170px;font-weight:bold}.line{font-size:120px}.note{font-size:105px;fill:#8A4B00}",
+    ".title{font-size:170px;font-weight:bold}.line{font-size:120px}.note{font-size:103px;fill:#8A4B00}",
     ".head{font-size:125px;font-weight:bold}.cap{font-size:103px;fill:#444}.key{font-size:105px}",
     ".ax{font-size:100px;fill:#444}.axm{font-size:100px;fill:#444;text-anchor:middle}",
     ".axe{font-size:100px;fill:#444;text-anchor:end}.st{font-size:90px;fill:#333;text-anchor:middle}",
     ".tt{font-size:90px;fill:#0072B2;text-anchor:middle}",
-    ".n{text-anchor:middle;fill:#111}.b{font-size:100px;fill:#A33F00;font-weight:bold;paint-order:stroke;"
-    "stroke:#fff;stroke-width:28px;stroke-linejoin:round}",
-    ".peak{font-size:105px;font-weight:bold;paint-order:stroke;stroke:#fff;stroke-width:36px}",
-    ".source,.target,.buffer,.aggregate,.now,.order{fill:none}",
-    ".source{stroke:#333;stroke-width:9px}.faint{fill:none;stroke:#999;stroke-width:6px}",
-    ".target{stroke:#0072B2;stroke-width:22px;stroke-dasharray:75 40}",
-    ".buffer{stroke:#D55E00;stroke-width:16px}",
-    ".cut{fill:none;stroke:#D55E00;stroke-width:10px;stroke-dasharray:20 20}",
+    ".n,.b{paint-order:stroke;stroke:#fff;stroke-linejoin:round}",
+    ".n{text-anchor:middle;fill:#111;stroke-opacity:.8;stroke-width:24px}",
+    ".b{font-size:100px;fill:#A33F00;font-weight:bold;stroke-width:28px}",
+    ".source,.target,.thintarget,.buffer,.thin,.cut,.faint,.aggregate,.first,.now,.order{fill:none}",
+    ".source{stroke:#333;stroke-width:9px}.faint{stroke:#999;stroke-width:6px}",
+    ".target,.thintarget{stroke:#0072B2;stroke-dasharray:75 40}",
+    ".target{stroke-width:22px}.thintarget{stroke-width:13px}",
+    ".buffer,.thin,.cut,.now{stroke:#D55E00}.buffer{stroke-width:16px}.thin{stroke-width:8px}.now{stroke-width:36px}",
+    ".cut{stroke-width:14px;stroke-dasharray:16 20}",
     ".aggregate{stroke:#009E73;stroke-width:32px}.inagg{fill:#009E73;fill-opacity:.16}",
-    ".now{stroke:#D55E00;stroke-width:36px}",
+    ".first{stroke:#0072B2;stroke-width:28px}.block1{fill:url(#hb)}",
     ".order{stroke:#CC79A7;stroke-width:16px}.dot{fill:#CC79A7}",
-    ".block1{fill:url(#hb)}.frame{fill:none;stroke:#333;stroke-width:10px}.paper{fill:#fff}",
-    ".outside{fill:url(#out)}.written{fill:#E4E4E4}.complete{fill:url(#dots)}.new{fill:url(#hn)}.old{fill:url(#ho)}",
+    ".frame{fill:none;stroke:#333;stroke-width:10px}.paper{fill:#fff}.outside{fill:url(#out)}",
+    ".written{fill:#E4E4E4}.complete{fill:url(#dots)}.new{fill:url(#hn)}.old{fill:url(#ho)}",
     ".s0{fill:#fff}.s1{fill:#FEEBD8}.s2{fill:#FDD3A8}.s3{fill:#FBB36E}.s4{fill:#F08C3A}",
-    ".cell{stroke:#333;stroke-width:9px}.cellt{stroke:#0072B2;stroke-width:16px;stroke-dasharray:60 32}",
     ".before{fill:#F6C9A8;stroke:#D55E00;stroke-width:8px}.after{fill:url(#ha)}",
-    ".grid{stroke:#DDD;stroke-width:7px;fill:none}.loop{stroke:#BBB;stroke-width:7px;stroke-dasharray:20 30;fill:none}",
-    ".budget{stroke:#111;stroke-width:22px;fill:none}.alloc{stroke:#111;stroke-width:13px;stroke-dasharray:90 40 20 40;"
-    "fill:none}.max{stroke:#A33F00;stroke-width:13px;stroke-dasharray:40 30;fill:none}",
-    ".ring{fill:#fff;stroke:#A33F00;stroke-width:22px}",
+    ".grid,.loop,.budget,.alloc,.max{fill:none}.grid{stroke:#DDD;stroke-width:7px}",
+    ".loop{stroke:#BBB;stroke-width:7px;stroke-dasharray:20 30}.budget{stroke:#111;stroke-width:22px}",
+    ".alloc{stroke:#111;stroke-width:13px;stroke-dasharray:90 40 20 40}",
+    ".max{stroke:#A33F00;stroke-width:13px;stroke-dasharray:40 30}.ring{fill:#fff;stroke:#A33F00;stroke-width:22px}",
     ".face{fill:#fff}.top{fill:#F4F4F4}.side{fill:#E8E8E8}",
 };
 
@@ -45,8 +45,8 @@ static const struct pattern {
     const char *id, *paper, *ink;
     int angle, gap, width;
 } PATTERNS[] = {
-    {"hn", "#FBD9C0", "#C44F00", 45, 70, 22},   {"ho", "#D3E7F4", "#00568A", -45, 70, 22},
-    {"hb", "#E3F0F8", "#0072B2", -45, 110, 9},  {"ha", "#F6C9A8", "#A33F00", 45, 60, 16},
+    {"hn", "#FBD9C0", "#C44F00", 45, 70, 22},  {"ho", "#D3E7F4", "#00568A", -45, 70, 22},
+    {"hb", "#E3F0F8", "#0072B2", -45, 110, 9}, {"ha", "#F6C9A8", "#A33F00", 45, 60, 16},
     {"out", "#F7F7F7", "#C4C4C4", 90, 50, 8},
 };
 
@@ -70,7 +70,8 @@ void rs_svg_add(rs_svg *svg, const char *format, ...)
 void rs_svg_begin(rs_svg *svg, int width, int height)
 {
     rs_svg_add(svg,
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" RS_PICTURE_MARK
+               "\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n<style>\n",
                width / PX, height / PX, width, height);
     for (size_t i = 0; i < sizeof STYLE / sizeof STYLE[0]; i++) {

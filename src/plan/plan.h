@@ -13,6 +13,11 @@
 
 #include "plan/problem.h"
 
+/* What a search minimizes: so much for a seek, so much for a byte. */
+typedef struct rs_price {
+    double seek, byte;
+} rs_price;
+
 /* How a plan is run. */
 typedef enum rs_plan_kind {
     RS_PLAN_BUFFERS, /* buffer by buffer, units written when they are complete */
@@ -48,6 +53,7 @@ typedef struct rs_plan {
     int64_t staging_bytes; /* of each */
     resplit_cost predicted;
     double seconds;             /* predicted, on the device of the request */
+    rs_price price;             /* what it was chosen by */
     int64_t *cuts[RS_MAX_NDIM]; /* owned room for uneven buffers along an axis whose blocks are uneven, else NULL */
 } rs_plan;
 
@@ -104,6 +110,9 @@ typedef struct rs_pieces {
 
 /* Pieces of `blocks` cut by `buffers`; NULL: not cut. */
 rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers);
+
+/* Bytes of the stored elements that are accessed; saturates. */
+int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces);
 
 /*
  * Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements. Atomic

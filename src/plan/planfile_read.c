@@ -77,6 +77,7 @@ static resplit_status check_keys(const char *path, const char *of, struct json_o
 static resplit_status get_integer(const char *path, const char *name, struct json_object *value, int64_t least,
                                   int64_t most, int64_t *out, resplit_error *err)
 {
+    *out = 0;
     if (!json_object_is_type(value, json_type_int)) {
         return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" must hold whole numbers", path, name);
     }

@@ -19,12 +19,30 @@ const rs_strategy *rs_strategy_at(int i)
     return i >= 0 && i < N_STRATEGIES ? strategies[i] : NULL;
 }
 
+static const resplit_device *device_of(const rs_request *request)
+{
+    return request->device != NULL ? request->device : rs_device_find("ssd");
+}
+
+/* "auto" looks for seconds, a search by its own name for seeks, unless told otherwise. */
+static rs_price price_of(const rs_request *request)
+{
+    const resplit_device *device = device_of(request);
+    bool by_name = request->strategy != NULL && strcmp(request->strategy, "auto") != 0;
+    const char *minimize = request->minimize != NULL ? request->minimize : by_name ? "seeks" : "seconds";
+    if (strcmp(minimize, "seconds") == 0) {
+        return (rs_price){device->latency / device->depth, 1 / device->read_bandwidth};
+    }
+    return strcmp(minimize, "bytes") == 0 ? (rs_price){1e-3, 1} : (rs_price){1, 0};
+}
+
 resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, const rs_request *request, rs_plan *out,
                             resplit_error *err)
 {
     *out = (rs_plan){.strategy = strategy,
                      .ndim = problem->ndim,
                      .memory = request->memory,
+                     .price = price_of(request),
                      .n_staging = request->n_staging > 0 ? request->n_staging : 1};
     memcpy(out->loop, problem->source.order, sizeof out->loop);
     for (int d = 0; d < problem->ndim; d++) {
@@ -128,8 +146,7 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
         rs_plan_release(out);
         return rc;
     }
-    const resplit_device *device = request->device != NULL ? request->device : rs_device_find("ssd");
-    out->seconds = rs_device_seconds(device, &out->predicted, false);
+    out->seconds = rs_device_seconds(device_of(request), &out->predicted, false);
     return RESPLIT_OK;
 }
 
@@ -142,7 +159,8 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
     for (int i = 0; i < N_STRATEGIES; i++) {
         resplit_error why;
         rs_plan plan;
-        if (!strategies[i]->by_auto || !strategies[i]->applies(problem)) {
+        /* best is the cheapest single pass, but not the one with the least memory */
+        if ((!strategies[i]->by_auto && by[0] != memory_of) || !strategies[i]->applies(problem)) {
             continue;
         }
         resplit_status rc = propose(strategies[i], problem, request, &plan, &why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * strategy_best.c - the fewest seeks that memory allows: a search over cuts along every axis, kept axes and loop orders.
+ * strategy_best.c - the lowest price that memory allows, which is the fewest seeks unless bytes count too: a search over cuts along every axis, kept axes and loop orders.
  *
  * Axes are decided from the fastest of the source to the slowest. Cutting an axis more never saves a seek, so the seeks with
  * all undecided axes uncut are a lower bound; a product of buffer lengths is one for memory. What the other strategies
@@ -15,41 +15,56 @@
 #include "plan/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     MOST_ORDERED = 5,          /* waiting axes that are tried in every order: 120 */
     LONGEST_PANEL = 64 * 1024, /* axis that dynamic programming is used on */
-    MOST_LEAVES = 100000,      /* plans that are looked at, before the best so far is taken */
+    MOST_TIES = 1000,          /* plans that can only be as good in price, and better in memory */
+    MOST_WORK = 2000000,       /* buffers whose peak is computed, before the best so far is taken */
 };
 
 typedef struct search {
     const rs_problem *problem;
     rs_plan *best; /* what was found, if anything was */
     bool found;
-    bool thrifty;  /* looks for the least memory instead of the fewest seeks */
+    bool thrifty; /* looks for the least memory instead of the lowest price */
+    rs_price price;
     int64_t limit; /* elements that may be held */
     rs_options options[RS_MAX_NDIM];
     rs_pieces uncut_source[RS_MAX_NDIM], uncut_target[RS_MAX_NDIM];
     int decide[RS_MAX_NDIM];              /* axes in the order of decision */
     const rs_option *chosen[RS_MAX_NDIM]; /* by axis; NULL: undecided */
-    int64_t leaves;
-    int64_t *panel; /* room for dynamic programming: cost, previous cut, queue, cuts */
+    const rs_option *taken[RS_MAX_NDIM];  /* what best is made of */
+    bool known;                           /* `taken` holds: best is not another strategy's, nor made of panels */
+    int64_t work, ties;                   /* so far */
+    int64_t *panel;                       /* room for dynamic programming: cost, previous cut, queue, cuts */
     resplit_status failed;
 } search;
 
 /* ---- Bounds -------------------------------------------------------------------------------- */
 
-/* Seeks of what is chosen, everything undecided being uncut. */
-static int64_t seeks_so_far(const search *s)
+static double price_of(const search *s, const resplit_cost *cost)
+{
+    return s->price.seek * (double)(cost->read_seeks + cost->write_seeks)
+           + s->price.byte * ((double)cost->bytes_read + (double)cost->bytes_written);
+}
+
+/* The price of what is chosen, everything undecided being uncut. */
+static double price_so_far(const search *s)
 {
     rs_pieces source[RS_MAX_NDIM], target[RS_MAX_NDIM];
     for (int d = 0; d < s->problem->ndim; d++) {
         source[d] = s->chosen[d] != NULL ? s->chosen[d]->source : s->uncut_source[d];
         target[d] = s->chosen[d] != NULL ? s->chosen[d]->target : s->uncut_target[d];
     }
-    return rs_pieces_runs(&s->problem->source, source) + rs_pieces_runs(&s->problem->target, target);
+    resplit_cost cost = {.read_seeks = rs_pieces_runs(&s->problem->source, source),
+                         .write_seeks = rs_pieces_runs(&s->problem->target, target),
+                         .bytes_read = rs_pieces_bytes(&s->problem->source, source),
+                         .bytes_written = rs_pieces_bytes(&s->problem->target, target)};
+    return price_of(s, &cost);
 }
 
 /* Elements of the largest buffer, undecided axes being as thin as they can be; saturates. */
@@ -64,30 +79,34 @@ static int64_t least_buffer(const search *s)
     return n;
 }
 
-static int64_t best_seeks(const search *s)
+static double best_price(const search *s)
 {
-    return s->found ? s->best->predicted.read_seeks + s->best->predicted.write_seeks : INT64_MAX;
+    return s->found ? price_of(s, &s->best->predicted) : HUGE_VAL;
 }
 
-/* Can a plan with at least these seeks and buffers be better than what was found? */
-static bool is_promising(const search *s, int64_t seeks, int64_t buffer)
+/* Can a plan with at least this price and these buffers be better than what was found? */
+static bool is_promising(const search *s, double price, int64_t buffer)
 {
-    if (buffer > s->limit || (!s->thrifty && seeks > best_seeks(s))) {
+    if (buffer > s->limit || (!s->thrifty && price > best_price(s))) {
         return false;
     }
     const resplit_cost *best = &s->best->predicted;
-    return !s->found || (!s->thrifty && seeks < best_seeks(s))
-           || buffer < (s->thrifty ? best->peak_bytes : best->held_bytes) / s->problem->itemsize;
+    if (!s->found || (!s->thrifty && price < best_price(s))) {
+        return true;
+    }
+    int64_t bytes = s->thrifty ? best->peak_bytes : best->held_bytes;
+    return s->ties < MOST_TIES && buffer < bytes / s->problem->itemsize;
 }
 
 /* ---- Orders -------------------------------------------------------------------------------- */
 
-static int64_t peak_of(const search *s, int n, const int *loop)
+static int64_t peak_of(search *s, int n, const int *loop)
 {
     const rs_stretches *loops[RS_MAX_NDIM];
     int64_t extents[RS_MAX_NDIM];
     for (int i = 0; i < n; i++) {
         loops[i] = &s->chosen[loop[i]]->stretches;
+        s->work += 4 + loops[i]->n;
         extents[i] = s->problem->shape[loop[i]];
     }
     return rs_held_peak(n, loops, extents);
@@ -118,7 +137,7 @@ static bool next_permutation(int *at, int n)
 }
 
 /* The order with the least peak, of those axes that are chosen, into loop; returns their number. */
-static int order_loops(const search *s, int *loop, int64_t *peak)
+static int order_loops(search *s, int *loop, int64_t *peak)
 {
     int n = 0, trial[RS_MAX_NDIM], waiting[RS_MAX_NDIM], n_waiting = 0;
     for (int i = 0; i < s->problem->ndim; i++) {
@@ -165,13 +184,16 @@ static resplit_status set_axis(rs_plan *plan, int d, const rs_axis *axis)
     return RESPLIT_OK;
 }
 
-static bool is_better(bool thrifty, const resplit_cost *a, const resplit_cost *b)
+static bool is_better(const search *s, const resplit_cost *a)
 {
-    if (thrifty) {
+    const resplit_cost *b = &s->best->predicted;
+    if (!s->found) {
+        return true;
+    }
+    if (s->thrifty) {
         return a->peak_bytes < b->peak_bytes;
     }
-    int64_t seeks_a = a->read_seeks + a->write_seeks, seeks_b = b->read_seeks + b->write_seeks;
-    return seeks_a != seeks_b ? seeks_a < seeks_b : a->held_bytes < b->held_bytes;
+    return price_of(s, a) != price_of(s, b) ? price_of(s, a) < price_of(s, b) : a->held_bytes < b->held_bytes;
 }
 
 /* Makes a plan of what is chosen and, if it fits and is better, takes it. */
@@ -180,7 +202,8 @@ static void take_chosen(search *s, const int *loop)
     rs_plan plan = {.strategy = s->best->strategy,
                     .ndim = s->problem->ndim,
                     .memory = s->best->memory,
-                    .n_staging = s->best->n_staging};
+                    .n_staging = s->best->n_staging,
+                    .price = s->price};
     for (int d = 0; d < plan.ndim && s->failed == RESPLIT_OK; d++) {
         plan.loop[d] = loop[d];
         plan.kept |= (uint32_t)s->chosen[d]->kept << d;
@@ -190,10 +213,11 @@ static void take_chosen(search *s, const int *loop)
     if (s->thrifty) { /* nothing fits one byte: then peak_bytes is what it takes */
         fits = s->failed == RESPLIT_OK && rs_plan_is_allowed(s->problem, &plan);
     }
-    if (fits && (!s->found || is_better(s->thrifty, &plan.predicted, &s->best->predicted))) {
+    if (fits && is_better(s, &plan.predicted)) {
         rs_plan_release(s->best);
         *s->best = plan;
-        s->found = true;
+        s->found = s->known = true;
+        memcpy(s->taken, s->chosen, sizeof s->taken);
         return;
     }
     rs_plan_release(&plan);
@@ -203,7 +227,7 @@ static void try_leaf(search *s)
 {
     int loop[RS_MAX_NDIM] = {0};
     int64_t peak;
-    s->leaves++;
+    s->ties += s->found && price_so_far(s) == best_price(s);
     (void)order_loops(s, loop, &peak);
     if (peak <= s->limit) {
         take_chosen(s, loop);
@@ -279,9 +303,11 @@ static void try_panels(search *s, int d)
     option.target = rs_pieces_count(&s->problem->target.axis[d], &option.axis);
     option.longest = rs_axis_longest(&option.axis);
     s->chosen[d] = &option;
-    if (is_promising(s, seeks_so_far(s), least_buffer(s))
+    if (is_promising(s, price_so_far(s), least_buffer(s))
         && rs_stretches_make(&option.axis, &s->problem->target.axis[d], false, RS_PIECES, &option.stretches)) {
+        double price = best_price(s);
         try_leaf(s);
+        s->known = s->known && price == best_price(s) && s->taken[d] != &option;
     }
     rs_stretches_release(&option.stretches);
     s->chosen[d] = NULL;
@@ -291,14 +317,15 @@ static void try_panels(search *s, int d)
 
 typedef struct candidate {
     const rs_option *option;
-    int64_t seeks, buffer;
+    double price;
+    int64_t buffer;
 } candidate;
 
-static int by_seeks_then_buffer(const void *a, const void *b)
+static int by_price_then_buffer(const void *a, const void *b)
 {
     const candidate *p = a, *q = b;
-    if (p->seeks != q->seeks) {
-        return p->seeks < q->seeks ? -1 : 1;
+    if (p->price != q->price) {
+        return p->price < q->price ? -1 : 1;
     }
     if (p->buffer != q->buffer) {
         return p->buffer < q->buffer ? -1 : 1;
@@ -318,13 +345,13 @@ static candidate *rank(search *s, int d, int *n)
     }
     for (int i = 0; i < options->n; i++) {
         s->chosen[d] = &options->at[i];
-        candidate c = {s->chosen[d], seeks_so_far(s), least_buffer(s)};
-        if (is_promising(s, c.seeks, c.buffer)) {
+        candidate c = {s->chosen[d], price_so_far(s), least_buffer(s)};
+        if (is_promising(s, c.price, c.buffer)) {
             ranked[(*n)++] = c;
         }
     }
     s->chosen[d] = NULL;
-    qsort(ranked, (size_t)*n, sizeof *ranked, by_seeks_then_buffer);
+    qsort(ranked, (size_t)*n, sizeof *ranked, by_price_then_buffer);
     return ranked;
 }
 
@@ -341,8 +368,8 @@ static void decide(search *s, int level)
         try_panels(s, d);
     }
     candidate *ranked = rank(s, d, &n);
-    for (int i = 0; i < n && s->failed == RESPLIT_OK && s->leaves < MOST_LEAVES; i++) {
-        if (is_promising(s, ranked[i].seeks, ranked[i].buffer)) {
+    for (int i = 0; i < n && s->failed == RESPLIT_OK && s->work < MOST_WORK; i++) {
+        if (is_promising(s, ranked[i].price, ranked[i].buffer)) {
             s->chosen[d] = ranked[i].option;
             decide(s, level + 1);
         }
@@ -351,22 +378,43 @@ static void decide(search *s, int level)
     free(ranked);
 }
 
-/* What the other strategies find is where the search starts. err keeps the least that one of them needs. */
-static void start_with_others(search *s, resplit_error *err)
+/* Ties are many and not all looked at: from the best plan on, one axis at a time, as long as that holds less. */
+static void polish(search *s)
+{
+    int64_t before;
+    do {
+        before = s->best->predicted.held_bytes;
+        for (int d = 0; d < s->problem->ndim && s->known && s->failed == RESPLIT_OK; d++) {
+            memcpy(s->chosen, s->taken, sizeof s->chosen);
+            for (int i = 0; i < s->options[d].n; i++) {
+                s->chosen[d] = &s->options[d].at[i];
+                if (price_so_far(s) <= best_price(s)
+                    && least_buffer(s) < s->best->predicted.held_bytes / s->problem->itemsize) {
+                    try_leaf(s);
+                }
+            }
+        }
+    } while (s->known && s->best->predicted.held_bytes < before);
+    memset(s->chosen, 0, sizeof s->chosen);
+}
+
+/* One round of the other strategies with `memory`. err keeps the least that one of them needs. */
+static void ask_others(search *s, int64_t memory, resplit_error *err)
 {
     static const rs_strategy *const others[] = {&rs_strategy_keep, &rs_strategy_multiple, &rs_strategy_clustered,
                                                 &rs_strategy_naive};
-    rs_request request = {.memory = s->best->memory, .n_staging = s->best->n_staging};
-    *err = (resplit_error){.needed_bytes = INT64_MAX};
+    int64_t budget = s->best->memory;
+    rs_request request = {.memory = memory, .n_staging = s->best->n_staging};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         rs_plan plan;
-        resplit_error why = {.needed_bytes = INT64_MAX};
+        resplit_error why = {0};
         if (!others[i]->applies(s->problem)
             || rs_plan_init(s->problem, s->best->strategy, &request, &plan, NULL) != RESPLIT_OK) {
             continue;
         }
         resplit_status rc = others[i]->propose(s->problem, &plan, &why);
-        if (rc == RESPLIT_OK && (!s->found || is_better(s->thrifty, &plan.predicted, &s->best->predicted))) {
+        plan.memory = budget;
+        if (rc == RESPLIT_OK && rs_plan_predict(s->problem, &plan) && is_better(s, &plan.predicted)) {
             rs_plan_release(s->best);
             *s->best = plan;
             s->found = true;
@@ -377,6 +425,24 @@ static void start_with_others(search *s, resplit_error *err)
         }
         rs_plan_release(&plan);
     }
+}
+
+/*
+ * What the other strategies find is where the search starts. They use what they are given; where half of it gives as few
+ * seeks, half of it is enough.
+ */
+static void start_with_others(search *s, resplit_error *err)
+{
+    resplit_error ignored = {.needed_bytes = INT64_MAX};
+    int64_t held;
+    *err = ignored;
+    ask_others(s, s->best->memory, err);
+    do {
+        held = s->best->predicted.held_bytes;
+        if (s->found) {
+            ask_others(s, s->best->predicted.held_bytes / 2, &ignored);
+        }
+    } while (s->found && s->best->predicted.held_bytes < held);
 }
 
 static resplit_status set_up(search *s, resplit_error *err)
@@ -402,33 +468,23 @@ static bool applies(const rs_problem *problem)
     return true;
 }
 
-static void search_with(search *s, int64_t memory, bool thrifty)
-{
-    s->found = false;
-    s->thrifty = thrifty;
-    s->limit = thrifty ? INT64_MAX : memory / s->problem->itemsize;
-    s->best->memory = memory;
-    s->leaves = 0;
-    decide(s, 0);
-}
-
 /*
- * The least memory with which the search finds a plan: the refusal names it. Panels depend on memory, so what looks like the
- * least is tried with one byte less, until that finds nothing.
+ * Nothing was found within the work allowed, or nothing fits: looks for the plan with the least memory instead. Takes it if it
+ * does fit, else the refusal names what it needs.
  */
-static void find_least(search *s)
+static resplit_status find_least(search *s, resplit_error *err)
 {
-    int64_t memory = s->best->memory, least = 0;
-    search_with(s, 1, true);
-    while (s->found) {
-        s->best->memory = 1;
-        (void)rs_plan_fits(s->problem, s->best);
-        least = s->best->predicted.peak_bytes;
-        search_with(s, least - 1, false);
-    }
-    s->found = least > 0;
+    int64_t memory = s->best->memory;
+    s->thrifty = true;
+    s->limit = INT64_MAX;
+    s->best->memory = 1;
+    s->work = s->ties = 0;
+    decide(s, 0);
     s->best->memory = memory;
-    s->best->predicted.peak_bytes = least;
+    if (!s->found) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "no plan in one pass can access these blocks as they must be");
+    }
+    return rs_plan_predict(s->problem, s->best) ? RESPLIT_OK : rs_plan_refuse(s->problem, s->best, err);
 }
 
 static resplit_status run_search(search *s, resplit_error *err)
@@ -447,15 +503,11 @@ static resplit_status run_search(search *s, resplit_error *err)
     }
     RS_TRY(set_up(s, err));
     decide(s, 0);
+    polish(s);
     if (s->failed != RESPLIT_OK) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    if (s->found) {
-        return RESPLIT_OK;
-    }
-    find_least(s);
-    return s->found ? rs_plan_refuse(s->problem, s->best, err)
-                    : rs_fail(err, RESPLIT_EUNSUPPORTED, "no plan in one pass can access these blocks as they must be");
+    return s->found ? RESPLIT_OK : find_least(s, err);
 }
 
 static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
@@ -464,7 +516,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     if (s == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a search");
     }
-    *s = (search){.problem = problem, .best = plan, .limit = plan->memory / problem->itemsize};
+    *s = (search){.problem = problem, .best = plan, .price = plan->price, .limit = plan->memory / problem->itemsize};
     resplit_status rc = run_search(s, err);
     for (int d = 0; d < problem->ndim; d++) {
         rs_options_release(&s->options[d]);

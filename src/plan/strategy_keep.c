@@ -110,7 +110,25 @@ static bool stretch_to_aggregate(const rs_problem *problem, rs_plan *plan)
     return true;
 }
 
-/* One source block more at a time; the axis of the largest leftover, which is the innermost loop, first. */
+/* Source blocks are added along d as long as they fit: one, then two, four, ..., and fewer again when those are too many. */
+static void stretch_axis(const rs_problem *problem, rs_plan *plan, int d)
+{
+    int64_t cover = aggregate_cover(problem, d), block = rs_max(1, rs_axis_longest(&problem->source.axis[d])), n = 1;
+    while (n > 0 && plan->buffer[d].n > 1 && cover < problem->shape[d]) {
+        int64_t step = plan->buffer[d].step;
+        int64_t more = 1 + (step > 0 ? step : rs_axis_longest(&plan->buffer[d])) + (n - 1) * block;
+        more = rs_min(more, problem->shape[d]);
+        if (try_cover(problem, plan, d, more, true)) {
+            cover = more;
+            n *= 2;
+        } else {
+            (void)try_cover(problem, plan, d, cover, true);
+            n /= 2;
+        }
+    }
+}
+
+/* Beyond the aggregate: the axis of the largest leftover, which is the innermost loop, first. */
 static void stretch_beyond(const rs_problem *problem, rs_plan *plan)
 {
     int axes[RS_MAX_NDIM] = {0};
@@ -118,17 +136,7 @@ static void stretch_beyond(const rs_problem *problem, rs_plan *plan)
         axes[i] = plan->loop[plan->ndim - 1 - i];
     }
     for (int i = 0; i < plan->ndim; i++) {
-        int d = axes[i];
-        int64_t cover = aggregate_cover(problem, d);
-        while (plan->buffer[d].n > 1) {
-            int64_t step = plan->buffer[d].step;
-            int64_t more = 1 + (step > 0 ? step : rs_axis_longest(&plan->buffer[d]));
-            if (!try_cover(problem, plan, d, more, true)) {
-                (void)try_cover(problem, plan, d, cover, true);
-                break;
-            }
-            cover = more;
-        }
+        stretch_axis(problem, plan, axes[i]);
     }
 }
 

@@ -3,6 +3,8 @@
  * test_best.c - the search: never worse than any strategy, as good as an enumeration of everything on small problems, and at
  * least as good as what a smaller search found on the papers' configurations.
  */
+#include "plan/device.h"
+#include "plan/steps.h"
 #include "support/problems.h"
 
 #include <inttypes.h>
@@ -173,6 +175,101 @@ static void best_is_never_worse_than_another_strategy(void **unused)
     }
 }
 
+/* ---- What auto takes ---- */
+
+static void check_auto(const rs_problem *problem, int64_t memory)
+{
+    for (int i = 0; rs_device_at(i) != NULL; i++) {
+        rs_plan chosen, plan;
+        rs_request request = {.memory = memory, .device = rs_device_at(i)};
+        assert_int_equal(rs_plan_make(problem, &request, &chosen, NULL), RESPLIT_OK);
+        for (int k = 0; rs_strategy_at(k) != NULL; k++) {
+            request.strategy = rs_strategy_at(k)->name;
+            if (rs_plan_make(problem, &request, &plan, NULL) == RESPLIT_OK) {
+                assert_true(chosen.seconds <= plan.seconds);
+                rs_plan_release(&plan);
+            }
+        }
+        rs_plan_release(&chosen);
+    }
+}
+
+static void auto_is_never_slower_than_a_strategy(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 300; i++) {
+        rs_problem problem = random_problem((int)random_in(1, 3), 25, random_in(0, 2) ? 'C' : 'F', 'C');
+        problem.itemsize = problem.source.itemsize = problem.target.itemsize = 1000;
+        problem.source.atomic = random_in(0, 3) == 0;
+        int64_t memory = least_memory(&problem) + random_in(0, problem.n_elements * problem.itemsize / random_in(1, 20));
+        check_auto(&problem, memory);
+        rs_problem_release(&problem);
+    }
+    static const int64_t shape[] = {3500, 3500, 3500}, from[] = {350, 350, 350}, to[] = {500, 500, 500};
+    rs_problem problem = even_problem(3, shape, from, to, 2);
+    for (int64_t memory = 100000000; memory < 300000000000; memory *= 4) {
+        check_auto(&problem, memory);
+    }
+    rs_problem_release(&problem);
+}
+
+/* ---- Blocks that can only be read forwards ---- */
+
+/* Walks the steps: each source block is read in one step, or from its beginning to its end. */
+static void check_forwards(const rs_problem *problem, const rs_plan *plan)
+{
+    rs_steps steps;
+    rs_step step;
+    int64_t last[4096];
+    memset(last, 0, sizeof last);
+    rs_steps_init(&steps, problem, plan);
+    while (rs_steps_next(&steps, &step)) {
+        if (step.kind != RS_STEP_READ) {
+            continue;
+        }
+        int64_t strides[RS_MAX_NDIM], n = rs_layout_block_number(&problem->source, step.block), end[RS_MAX_NDIM];
+        assert_true(n < 4096);
+        rs_box_strides(problem->ndim, problem->source.order, &step.stored, strides);
+        for (int d = 0; d < problem->ndim; d++) {
+            end[d] = step.box.hi[d] - 1;
+        }
+        assert_true(rs_box_offset(problem->ndim, &step.stored, strides, step.box.lo) >= last[n]);
+        last[n] = rs_box_offset(problem->ndim, &step.stored, strides, end) + 1;
+    }
+}
+
+static void a_stream_is_only_read_forwards(void **unused)
+{
+    (void)unused;
+    int planned = 0;
+    for (int i = 0; i < 500; i++) {
+        rs_problem problem = random_problem((int)random_in(1, 3), 12, 'C', random_in(0, 2) ? 'C' : 'F');
+        problem.itemsize = problem.source.itemsize = problem.target.itemsize = 1000;
+        problem.source.sequential = problem.source.atomic = true;
+        if (random_in(0, 1) == 0) { /* one stream, as a compressed file is */
+            for (int d = 0; d < problem.ndim; d++) {
+                problem.source.axis[d] = rs_axis_even(problem.shape[d], problem.shape[d]);
+            }
+            problem.n_source = 1;
+            problem.source.atomic = false;
+        }
+        for (int k = 0; rs_strategy_at(k) != NULL; k++) {
+            rs_plan plan;
+            rs_request request = {.strategy = rs_strategy_at(k)->name,
+                                  .memory = 100000 + random_in(0, problem.n_elements * problem.itemsize)};
+            if (rs_plan_make(&problem, &request, &plan, NULL) == RESPLIT_OK) {
+                if (plan.kind == RS_PLAN_BUFFERS) {
+                    check_forwards(&problem, &plan);
+                }
+                planned++;
+                rs_plan_release(&plan);
+            }
+        }
+        rs_problem_release(&problem);
+    }
+    assert_true(planned > 1000);
+}
+
 /* ---- The papers' configurations: what a search over cuts aligned to one grid found ---- */
 
 static void best_is_at_least_as_good_as_the_tables(void **unused)
@@ -205,6 +302,8 @@ int main(void)
         cmocka_unit_test(best_is_the_best_there_is_in_2d),
         cmocka_unit_test(best_is_the_best_there_is_in_3d),
         cmocka_unit_test(best_is_never_worse_than_another_strategy),
+        cmocka_unit_test(auto_is_never_slower_than_a_strategy),
+        cmocka_unit_test(a_stream_is_only_read_forwards),
         cmocka_unit_test(best_is_at_least_as_good_as_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
