@@ -168,15 +168,14 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
                           .memory = options->memory,
                           .minimize = options->minimize,
                           .device = options->device};
-    RS_TRY(make_plan(source, target, &request, out, err));
-    if (options->temp != NULL) {
-        (*out)->temp = rs_strdup(options->temp);
-        if ((*out)->temp == NULL) {
-            resplit_plan_free(*out);
-            *out = NULL;
-            return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
-        }
+    resplit_plan *plan;
+    RS_TRY(make_plan(source, target, &request, &plan, err));
+    plan->temp = options->temp != NULL ? rs_strdup(options->temp) : NULL;
+    if (options->temp != NULL && plan->temp == NULL) {
+        resplit_plan_free(plan);
+        return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
+    *out = plan;
     return RESPLIT_OK;
 }
 
@@ -238,9 +237,6 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
     rs_problem problem;
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
-    for (int d = 0; d < problem.ndim; d++) {
-        same = same && problem.source_index[d] == plan->problem.source_index[d];
-    }
     rs_problem_release(&problem);
     return same ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "this plan was made for other arrays");
 }

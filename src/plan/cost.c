@@ -94,11 +94,13 @@ int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces)
 static void count_access(const rs_layout *layout, const rs_plan *plan, uint32_t uncut, int64_t *seeks, int64_t *bytes)
 {
     rs_pieces pieces[RS_MAX_NDIM];
+    bool empty = false; /* nothing is asked for, so nothing is touched */
     for (int d = 0; d < layout->ndim; d++) {
+        empty = empty || layout->axis[d].extent == 0;
         pieces[d] = rs_pieces_count(&layout->axis[d], (uncut >> d & 1) != 0 ? NULL : &plan->buffer[d]);
     }
-    *bytes = rs_pieces_bytes(layout, pieces);
-    *seeks = *bytes == 0 ? 0 : rs_pieces_runs(layout, pieces);
+    *bytes = empty ? 0 : rs_pieces_bytes(layout, pieces);
+    *seeks = empty ? 0 : rs_pieces_runs(layout, pieces);
 }
 
 /* ---- What blocks allow --------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ uint64_t rs_problem_hash(const rs_problem *problem)
 {
     uint64_t hash = mix(mix(0xcbf29ce484222325ULL, problem->ndim), problem->itemsize);
     for (int d = 0; d < problem->ndim; d++) {
-        hash = mix(hash, problem->shape[d]);
+        hash = mix(mix(hash, problem->shape[d]), problem->source_index[d]);
     }
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);
 }

@@ -498,8 +498,9 @@ static resplit_status run_search(search *s, resplit_error *err)
         }
         return RESPLIT_EBUDGET;
     }
-    if (s->problem->n_elements == 0) {
-        return RESPLIT_OK;
+    if (s->problem->n_elements == 0) { /* nothing to search: the one buffer that the plan came with */
+        bool fits = s->found || rs_plan_predict(s->problem, s->best);
+        return fits ? RESPLIT_OK : rs_plan_refuse(s->problem, s->best, err);
     }
     RS_TRY(set_up(s, err));
     decide(s, 0);

@@ -71,11 +71,7 @@ def test_a_refused_strategy_says_what_it_needs(run):
     assert f"({refused['naive']} bytes)" in run(*CUBES, "--memory", "1GB").stdout
 
 
-BY_MEMORY = pytest.param("memory", marks=pytest.mark.xfail(
-    strict=True, reason="auto leaves out what best covers by seeks, and some of that needs less memory"))
-
-
-@pytest.mark.parametrize("minimize", ["seconds", "seeks", "bytes", BY_MEMORY])
+@pytest.mark.parametrize("minimize", ["seconds", "seeks", "bytes", "memory"])
 @pytest.mark.parametrize("device", ["hdd", "nvme"])
 def test_the_chosen_one_is_the_least_by_what_was_asked(run, minimize, device):
     rnd = random.Random(f"{SEED}{minimize}{device}")

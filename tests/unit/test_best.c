@@ -201,7 +201,8 @@ static void auto_is_never_slower_than_a_strategy(void **unused)
         rs_problem problem = random_problem((int)random_in(1, 3), 25, random_in(0, 2) ? 'C' : 'F', 'C');
         problem.itemsize = problem.source.itemsize = problem.target.itemsize = 1000;
         problem.source.atomic = random_in(0, 3) == 0;
-        int64_t memory = least_memory(&problem) + random_in(0, problem.n_elements * problem.itemsize / random_in(1, 20));
+        int64_t memory =
+            least_memory(&problem) + random_in(0, problem.n_elements * problem.itemsize / random_in(1, 20));
         check_auto(&problem, memory);
         rs_problem_release(&problem);
     }
