@@ -168,8 +168,11 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
                           .memory = options->memory,
                           .minimize = options->minimize,
                           .device = options->device};
-    resplit_plan *plan;
-    RS_TRY(make_plan(source, target, &request, &plan, err));
+    resplit_plan *plan = NULL;
+    resplit_status rc = make_plan(source, target, &request, &plan, err);
+    if (rc != RESPLIT_OK || plan == NULL) {
+        return rc;
+    }
     plan->temp = options->temp != NULL ? rs_strdup(options->temp) : NULL;
     if (options->temp != NULL && plan->temp == NULL) {
         resplit_plan_free(plan);

@@ -13,6 +13,7 @@
  *            axis. The others are tried in every order.
  */
 #include "plan/options.h"
+#include "plan/panels.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,7 +41,7 @@ typedef struct search {
     const rs_option *taken[RS_MAX_NDIM];  /* what best is made of */
     bool known;                           /* `taken` holds: best is not another strategy's, nor made of panels */
     int64_t work, ties;                   /* so far */
-    int64_t *panel;                       /* room for dynamic programming: cost, previous cut, queue, cuts */
+    int64_t *panel;                       /* room for rs_panels_cut, or NULL */
     resplit_status failed;
 } search;
 
@@ -236,50 +237,6 @@ static void try_leaf(search *s)
 
 /* ---- Panels -------------------------------------------------------------------------------- */
 
-/* Is there a block border at x? */
-static bool is_border(const rs_axis *axis, int64_t x)
-{
-    return rs_axis_floor(axis, x) == x;
-}
-
-/*
- * The cheapest cuts with buffers of at most `thickness`, a cut costing source_weight inside a source block and target_weight
- * inside a target block. f(x) = cost(x) + min f(y) over x - thickness <= y < x, with a queue of candidates for the minimum.
- * Returns the number of buffers; their n + 1 cuts are left in s->panel.
- */
-static int64_t cut_panels(search *s, int d, int64_t thickness, int64_t source_weight, int64_t target_weight)
-{
-    int64_t extent = s->problem->shape[d], head = 0, tail = 0, n = 0;
-    int64_t *cuts = s->panel, *cost = cuts + extent + 2, *previous = cost + extent + 2, *queue = previous + extent + 2;
-    const rs_axis *source = &s->problem->source.axis[d], *target = &s->problem->target.axis[d];
-    cost[0] = previous[0] = 0;
-    queue[tail++] = 0;
-    for (int64_t x = 1; x <= extent; x++) {
-        while (queue[head] < x - thickness) {
-            head++;
-        }
-        previous[x] = queue[head];
-        cost[x] = cost[queue[head]];
-        if (x < extent) {
-            cost[x] += (is_border(source, x) ? 0 : source_weight) + (is_border(target, x) ? 0 : target_weight);
-        }
-        while (tail > head && cost[queue[tail - 1]] >= cost[x]) { /* of equals the later one reaches farther */
-            tail--;
-        }
-        queue[tail++] = x;
-    }
-    for (int64_t x = extent; x > 0; x = previous[x]) {
-        cuts[n++] = x;
-    }
-    cuts[n] = 0;
-    for (int64_t a = 0, b = n; a < b; a++, b--) {
-        int64_t swap = cuts[a];
-        cuts[a] = cuts[b];
-        cuts[b] = swap;
-    }
-    return n;
-}
-
 /* With all axes but d decided, d slowest on both sides and nothing waiting along it: as thick as memory allows. */
 static void try_panels(search *s, int d)
 {
@@ -297,7 +254,8 @@ static void try_panels(search *s, int d)
         source_weight *= e == d ? 1 : s->chosen[e]->source.full;
         target_weight *= e == d ? 1 : s->chosen[e]->target.full;
     }
-    int64_t n = cut_panels(s, d, thickness, source_weight, target_weight);
+    rs_panels panels = {&s->problem->source.axis[d], &s->problem->target.axis[d], source_weight, target_weight};
+    int64_t n = rs_panels_cut(&panels, thickness, s->panel);
     rs_option option = {.axis = rs_axis_uneven(s->panel, n)};
     option.source = rs_pieces_count(&s->problem->source.axis[d], &option.axis);
     option.target = rs_pieces_count(&s->problem->target.axis[d], &option.axis);
@@ -457,7 +415,7 @@ static resplit_status set_up(search *s, resplit_error *err)
     }
     int64_t extent = problem->ndim > 0 ? problem->shape[problem->source.order[0]] : 0;
     if (extent > 0 && extent <= LONGEST_PANEL) {
-        s->panel = malloc(4 * (size_t)(extent + 2) * sizeof *s->panel);
+        s->panel = malloc((size_t)rs_panels_room(extent) * sizeof *s->panel);
     }
     return RESPLIT_OK;
 }
