@@ -177,20 +177,25 @@ static void best_is_never_worse_than_another_strategy(void **unused)
 
 /* ---- What auto takes ---- */
 
+static void check_auto_on(const rs_problem *problem, int64_t memory, const resplit_device *device)
+{
+    rs_plan chosen, plan;
+    rs_request request = {.memory = memory, .device = device};
+    assert_int_equal(rs_plan_make(problem, &request, &chosen, NULL), RESPLIT_OK);
+    for (int k = 0; rs_strategy_at(k) != NULL; k++) {
+        request.strategy = rs_strategy_at(k)->name;
+        if (rs_plan_make(problem, &request, &plan, NULL) == RESPLIT_OK) {
+            assert_true(chosen.seconds <= plan.seconds);
+            rs_plan_release(&plan);
+        }
+    }
+    rs_plan_release(&chosen);
+}
+
 static void check_auto(const rs_problem *problem, int64_t memory)
 {
     for (int i = 0; rs_device_at(i) != NULL; i++) {
-        rs_plan chosen, plan;
-        rs_request request = {.memory = memory, .device = rs_device_at(i)};
-        assert_int_equal(rs_plan_make(problem, &request, &chosen, NULL), RESPLIT_OK);
-        for (int k = 0; rs_strategy_at(k) != NULL; k++) {
-            request.strategy = rs_strategy_at(k)->name;
-            if (rs_plan_make(problem, &request, &plan, NULL) == RESPLIT_OK) {
-                assert_true(chosen.seconds <= plan.seconds);
-                rs_plan_release(&plan);
-            }
-        }
-        rs_plan_release(&chosen);
+        check_auto_on(problem, memory, rs_device_at(i));
     }
 }
 
@@ -206,12 +211,46 @@ static void auto_is_never_slower_than_a_strategy(void **unused)
         check_auto(&problem, memory);
         rs_problem_release(&problem);
     }
-    static const int64_t shape[] = {3500, 3500, 3500}, from[] = {350, 350, 350}, to[] = {500, 500, 500};
-    rs_problem problem = even_problem(3, shape, from, to, 2);
-    for (int64_t memory = 100000000; memory < 300000000000; memory *= 4) {
-        check_auto(&problem, memory);
+}
+
+/* Blocks and arrays of the papers: BigBrain, 3500^3, 8000^3. */
+static const struct {
+    int64_t shape[3], from[3], to[3];
+} workloads[] = {
+    {{3500, 3025, 3850}, {700, 605, 770}, {3500, 3025, 3850}},
+    {{3500, 3025, 3850}, {3500, 3025, 3850}, {700, 605, 770}},
+    {{3500, 3500, 3500}, {875, 875, 875}, {875, 1750, 875}},
+    {{3500, 3500, 3500}, {875, 875, 875}, {700, 875, 700}},
+    {{3500, 3500, 3500}, {350, 350, 350}, {500, 500, 500}},
+    {{3500, 3500, 3500}, {350, 350, 350}, {250, 250, 250}},
+    {{3500, 3500, 3500}, {175, 175, 175}, {250, 250, 250}},
+    {{3500, 3500, 3500}, {350, 875, 350}, {500, 875, 500}},
+    {{3500, 3500, 3500}, {350, 875, 350}, {350, 500, 350}},
+    {{8000, 8000, 8000}, {2000, 2000, 2000}, {2000, 4000, 2000}},
+    {{8000, 8000, 8000}, {2000, 2000, 2000}, {1600, 1600, 1600}},
+    {{8000, 8000, 8000}, {800, 800, 800}, {1000, 1000, 1000}},
+    {{8000, 8000, 8000}, {800, 800, 800}, {500, 500, 500}},
+    {{8000, 8000, 8000}, {200, 200, 200}, {250, 250, 250}},
+    {{8000, 8000, 8000}, {200, 200, 200}, {160, 160, 160}},
+    {{8000, 8000, 8000}, {400, 400, 400}, {500, 500, 500}},
+    {{8000, 8000, 8000}, {400, 400, 400}, {250, 250, 250}},
+};
+
+static void best_and_auto_are_never_worse_on_the_papers_workloads(void **unused)
+{
+    (void)unused;
+    static const char *const others[] = {"keep", "multiple", "clustered", "naive"};
+    for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
+        rs_problem problem = even_problem(3, workloads[i].shape, workloads[i].from, workloads[i].to, 2);
+        for (int64_t memory = 250000000; memory <= 256000000000; memory *= 8) {
+            int64_t best = seeks_by(&problem, "best", memory);
+            for (size_t s = 0; s < sizeof others / sizeof others[0]; s++) {
+                assert_true(best <= seeks_by(&problem, others[s], memory));
+            }
+            check_auto_on(&problem, memory, rs_device_find("hdd"));
+        }
+        rs_problem_release(&problem);
     }
-    rs_problem_release(&problem);
 }
 
 /* ---- Blocks that can only be read forwards ---- */
@@ -304,6 +343,7 @@ int main(void)
         cmocka_unit_test(best_is_the_best_there_is_in_3d),
         cmocka_unit_test(best_is_never_worse_than_another_strategy),
         cmocka_unit_test(auto_is_never_slower_than_a_strategy),
+        cmocka_unit_test(best_and_auto_are_never_worse_on_the_papers_workloads),
         cmocka_unit_test(a_stream_is_only_read_forwards),
         cmocka_unit_test(best_is_at_least_as_good_as_the_tables),
     };
