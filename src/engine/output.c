@@ -171,7 +171,7 @@ static resplit_status check_target(const resplit_array *array, resplit_error *er
         }
     }
     if (!array->overwrite) {
-        return rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already: choose another name, or ask to overwrite it",
+        return rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already: choose another name, or replace it with --overwrite",
                        array->path);
     }
     if (!folder && !S_ISREG(st.st_mode)) {
