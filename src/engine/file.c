@@ -3,6 +3,7 @@
 #include "engine/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,10 +29,38 @@ static resplit_status read_run(const rs_block_file *file, char *memory, int64_t 
     return RESPLIT_OK;
 }
 
+enum {
+    WRITE_AT_ONCE = 8 << 20,  /* so that the disk has work while we hand over the rest */
+    WRITEBACK_FROM = 1 << 20, /* smaller writes are left to the system, which gathers them */
+};
+
+/*
+ * Lets the disk begin with what was just written. Otherwise the system collects gigabytes, then stops us until they are gone
+ * (2.7 GB into 171 MB blocks: 8.0 s without, 4.5 s with).
+ */
+static void start_writeback(int fd, int64_t at, int64_t n)
+{
+#ifdef __linux__
+    if (n >= WRITEBACK_FROM) {
+        (void)sync_file_range(fd, at, n, SYNC_FILE_RANGE_WRITE);
+    }
+#else
+    (void)fd;
+    (void)at;
+    (void)n;
+#endif
+}
+
+void rs_file_will_stream(int fd)
+{
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
 resplit_status rs_file_write(int fd, const char *path, const void *bytes, int64_t n, int64_t at, resplit_error *err)
 {
     for (int64_t done = 0; done < n;) {
-        ssize_t put = pwrite(fd, (const char *)bytes + done, (size_t)(n - done), at + done);
+        int64_t most = rs_min(n - done, WRITE_AT_ONCE);
+        ssize_t put = pwrite(fd, (const char *)bytes + done, (size_t)most, at + done);
         if (put < 0 && errno == EINTR) {
             continue;
         }
@@ -39,6 +68,7 @@ resplit_status rs_file_write(int fd, const char *path, const void *bytes, int64_
             return rs_fail_errno(err, errno, "cannot write %lld bytes at %lld of '%s'", (long long)(n - done),
                                  (long long)(at + done), path);
         }
+        start_writeback(fd, at + done, put);
         done += put;
     }
     return RESPLIT_OK;

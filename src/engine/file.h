@@ -30,6 +30,9 @@ resplit_status rs_file_read_box(const rs_block_file *file, const rs_box *box, vo
 resplit_status rs_file_write_box(const rs_block_file *file, const rs_box *box, const void *memory, rs_cursor *cursor,
                                  resplit_error *err);
 
+/* Long runs will be read from this file, from its beginning to its end: the system may read far ahead. */
+void rs_file_will_stream(int fd);
+
 resplit_status rs_file_write(int fd, const char *path, const void *bytes, int64_t n, int64_t at, resplit_error *err);
 
 /* path = folder/name, or folder alone when name is "". */

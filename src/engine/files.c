@@ -93,6 +93,9 @@ static resplit_status open_block(rs_files *files, const int64_t *index, int64_t 
     RS_TRY(open_path(files, create, &fd, err));
     (*out)->block = block;
     (*out)->fd = fd;
+    if (files->streams) {
+        rs_file_will_stream(fd);
+    }
     return create ? write_head(files, index, fd, err) : RESPLIT_OK;
 }
 

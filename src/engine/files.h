@@ -20,6 +20,7 @@ typedef struct rs_files {
     const resplit_array *array;
     const char *root; /* where the array is, or is being made; borrowed */
     int flags;        /* of open(2) */
+    bool streams;     /* blocks are read in long runs */
     uint64_t clock;
     char path[RS_PATH_MAX]; /* of the block that was asked for last */
     rs_open_file file[RS_OPEN_FILES];

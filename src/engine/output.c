@@ -171,8 +171,8 @@ static resplit_status check_target(const resplit_array *array, resplit_error *er
         }
     }
     if (!array->overwrite) {
-        return rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already: choose another name, or replace it with --overwrite",
-                       array->path);
+        return rs_fail(err, RESPLIT_EEXISTS,
+                       "'%s' is there already: choose another name, or replace it with --overwrite", array->path);
     }
     if (!folder && !S_ISREG(st.st_mode)) {
         return rs_fail(err, RESPLIT_EEXISTS, "'%s' is neither a file nor a folder: it is not replaced", array->path);

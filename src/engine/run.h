@@ -12,6 +12,8 @@
 #include "engine/pending.h"
 #include "plan/steps.h"
 
+enum { RS_LONG_RUN = 256 * 1024 }; /* bytes */
+
 typedef struct rs_run rs_run;
 
 /* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed. */
