@@ -167,6 +167,15 @@ static int draw_strip(rs_picture *picture, int y)
     return rs_panel_strip(picture, (rs_area){EDGE, y, WIDTH - 2 * EDGE, 240 * PX}) + ROW_GAP;
 }
 
+/* How every page ends; returns where. */
+static int draw_seeks_and_strip(rs_picture *picture, rs_flow *flow)
+{
+    rs_panels_seeks(picture, RS_STEP_READ, flow);
+    rs_panels_seeks(picture, RS_STEP_WRITE, flow);
+    int y = rs_flow_end(flow);
+    return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
+}
+
 static int draw_flat(rs_picture *picture, int y)
 {
     const rs_survey *survey = &picture->survey;
@@ -182,10 +191,7 @@ static int draw_flat(rs_picture *picture, int y)
     } else if (picture->plan->kind == RS_PLAN_SPILL) {
         rs_flow_took(&flow, rs_panel_spill(picture, flow.next));
     }
-    rs_panels_seeks(picture, RS_STEP_READ, &flow);
-    rs_panels_seeks(picture, RS_STEP_WRITE, &flow);
-    y = rs_flow_end(&flow);
-    return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
+    return draw_seeks_and_strip(picture, &flow);
 }
 
 /*
@@ -226,10 +232,7 @@ static int draw_deep(rs_picture *picture, int y)
     } else if (picture->plan->kind == RS_PLAN_SPILL) {
         rs_flow_took(&flow, rs_panel_spill(picture, flow.next));
     }
-    rs_panels_seeks(picture, RS_STEP_READ, &flow);
-    rs_panels_seeks(picture, RS_STEP_WRITE, &flow);
-    y = rs_flow_end(&flow);
-    return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
+    return draw_seeks_and_strip(picture, &flow);
 }
 
 /* ---- Legend ---- */
