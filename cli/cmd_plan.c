@@ -31,7 +31,7 @@ static int check_options(const struct cli_args *args, const struct cli_chunks *c
 
 static int report(const struct cli_args *args, const struct cli_job *job, resplit_error *err)
 {
-    struct cli_result result = cli_job_result(job, NULL, 0);
+    struct cli_result result = cli_job_result(job, NULL);
     struct cli_choices choices;
     struct cli_neighbour neighbour;
 

@@ -75,8 +75,7 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
     const struct cli_options *options = &args->options;
     const struct cli_chunks *chunks = options->chunks.ndim ? &options->chunks : NULL;
     struct cli_job job = {0};
-    resplit_cost actual = {0};
-    double seconds = 0;
+    resplit_result done = {0};
 
     int code = check_options(manner, args, err);
     if (code == CLI_DONE)
@@ -90,9 +89,9 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
     if (code == CLI_DONE)
         code = cli_job_plan(&job, options, err);
     if (code == CLI_DONE)
-        code = cli_job_run(&job, options, &actual, &seconds, err);
+        code = cli_job_run(&job, options, &done, err);
     if (code == CLI_DONE)
-        code = cli_job_report(&job, options, &actual, seconds, err);
+        code = cli_job_report(&job, options, &done, err);
     cli_job_close(&job);
     return code;
 }

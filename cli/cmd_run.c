@@ -39,8 +39,7 @@ static int allow_overwrite(struct cli_job *job, resplit_error *err)
 int cli_cmd_run(const struct cli_args *args, resplit_error *err)
 {
     struct cli_job job = {0};
-    resplit_cost actual = {0};
-    double seconds = 0;
+    resplit_result done = {0};
     int code = CLI_DONE;
 
     if (resplit_plan_load(args->words[0], &job.source, &job.target, &job.plan, err) != RESPLIT_OK)
@@ -49,9 +48,9 @@ int cli_cmd_run(const struct cli_args *args, resplit_error *err)
     if (args->options.overwrite)
         code = allow_overwrite(&job, err);
     if (code == CLI_DONE)
-        code = cli_job_run(&job, &args->options, &actual, &seconds, err);
+        code = cli_job_run(&job, &args->options, &done, err);
     if (code == CLI_DONE)
-        code = cli_job_report(&job, &args->options, &actual, seconds, err);
+        code = cli_job_report(&job, &args->options, &done, err);
     cli_job_close(&job);
     return code;
 }

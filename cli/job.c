@@ -156,33 +156,58 @@ int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit
 
     if (code != CLI_DONE)
         return code;
+    if (options->resume) {
+        resplit_status status = resplit_plan_resume(job->source, job->target, &job->plan, err);
+        if (status != RESPLIT_OK || job->plan)
+            return exit_of(status);
+    }
     return exit_of(resplit_plan_make(job->source, job->target, &job->how, &job->plan, err));
 }
 
-int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_cost *actual, double *seconds,
-                resplit_error *err)
+resplit_run_options cli_run_options(const struct cli_options *options, struct cli_progress *progress)
+{
+    return (resplit_run_options){.progress = cli_progress_step,
+                                 .payload = progress,
+                                 .io = options->io,
+                                 .direct = options->direct,
+                                 .sync = options->sync,
+                                 .threads = (int)options->threads,
+                                 .resume = options->resume};
+}
+
+/* What a run that did not come to its end leaves, and how to go on. */
+static void say_what_is_left(const char *path, bool was_there, resplit_error *err)
+{
+    resplit_error why = *err;
+    const char *what = why.code == RESPLIT_ECANCELED ? "interrupted" : why.message;
+
+    if (why.resumable)
+        cli_fail(err, why.code, "%.600s; what is done is kept: go on by the same command with --resume", what);
+    else if (why.code == RESPLIT_ECANCELED && was_there)
+        cli_fail(err, why.code, "interrupted: '%.500s' is as it was", path);
+    else if (why.code == RESPLIT_ECANCELED)
+        cli_fail(err, why.code, "interrupted: nothing was left at '%.500s'", path);
+}
+
+int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_result *done, resplit_error *err)
 {
     struct cli_progress progress;
     const char *path = resplit_array_info(job->target)->path;
     bool was_there = access(path, F_OK) == 0;
 
     cli_progress_begin(&progress, !options->quiet);
-    double start = cli_now();
-    resplit_run_options run_options = {.progress = cli_progress_step, .payload = &progress};
-    resplit_status status = resplit_run(job->plan, job->source, job->target, &run_options, actual, err);
-    *seconds = cli_now() - start;
+    resplit_run_options run_options = cli_run_options(options, &progress);
+    resplit_status status = resplit_run(job->plan, job->source, job->target, &run_options, done, err);
     cli_progress_end(&progress);
-    if (status == RESPLIT_ECANCELED && was_there)
-        cli_fail(err, status, "interrupted: '%.500s' is as it was", path);
-    else if (status == RESPLIT_ECANCELED)
-        cli_fail(err, status, "interrupted: nothing was left at '%.500s'", path);
+    if (status != RESPLIT_OK)
+        say_what_is_left(path, was_there, err);
     return exit_of(status);
 }
 
-int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_cost *actual,
-                   double seconds, resplit_error *err)
+int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_result *done,
+                   resplit_error *err)
 {
-    struct cli_result result = cli_job_result(job, actual, seconds);
+    struct cli_result result = cli_job_result(job, done);
 
     if (options->json)
         return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
@@ -200,7 +225,7 @@ void cli_job_close(struct cli_job *job)
     *job = (struct cli_job){0};
 }
 
-struct cli_result cli_job_result(const struct cli_job *job, const resplit_cost *actual, double seconds)
+struct cli_result cli_job_result(const struct cli_job *job, const resplit_result *done)
 {
     return (struct cli_result){
         .source = resplit_array_info(job->source),
@@ -208,8 +233,7 @@ struct cli_result cli_job_result(const struct cli_job *job, const resplit_cost *
         .plan = resplit_plan_info(job->plan),
         .roi_start = job->has_roi ? job->roi_start : NULL,
         .roi_stop = job->has_roi ? job->roi_stop : NULL,
-        .actual = actual,
-        .seconds = seconds,
+        .done = done,
         .proposal = job->proposal.ndim > 0 ? &job->proposal : NULL,
     };
 }

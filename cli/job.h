@@ -11,6 +11,7 @@
 #define RS_CLI_JOB_H
 
 #include "options.h"
+#include "progress.h"
 #include "report.h"
 
 struct cli_job {
@@ -46,18 +47,21 @@ int cli_job_region(struct cli_job *job, const struct cli_options *options, respl
 /* Memory, device and the rest of what a planner is told: job->how, once. `path` is the target's, or NULL. */
 int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err);
 
+/* Makes a plan, or takes that of the run to resume. */
 int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err);
 
+/* How to run, as the options say. */
+resplit_run_options cli_run_options(const struct cli_options *options, struct cli_progress *progress);
+
 /* Runs the plan, with a bar on a terminal; then prints what was done, unless it is to be quiet. */
-int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_cost *actual, double *seconds,
-                resplit_error *err);
-int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_cost *actual,
-                   double seconds, resplit_error *err);
+int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_result *done, resplit_error *err);
+int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_result *done,
+                   resplit_error *err);
 
 void cli_job_close(struct cli_job *job);
 
-/* What there is to report about a job; `actual` is NULL when it was not run. */
-struct cli_result cli_job_result(const struct cli_job *job, const resplit_cost *actual, double seconds);
+/* What there is to report about a job; `done` is NULL when it was not run. */
+struct cli_result cli_job_result(const struct cli_job *job, const resplit_result *done);
 
 /* The description of a raw source, from the options. Borrows from them. */
 int cli_spec(const struct cli_options *options, resplit_spec *spec, resplit_error *err);

@@ -153,6 +153,33 @@ static void add_roi(json_object *object, const struct cli_result *result)
     json_object_object_add(object, "roi", list);
 }
 
+static void add_double(json_object *object, const char *key, double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.6f", value);
+    json_object_object_add(object, key, json_object_new_double_s(value, text));
+}
+
+static void add_fingerprint(json_object *object, uint64_t fingerprint)
+{
+    char text[20];
+
+    snprintf(text, sizeof text, "%016" PRIx64, fingerprint);
+    add_text(object, "fingerprint", fingerprint ? text : NULL);
+}
+
+static void add_done(json_object *object, const resplit_result *done, const resplit_info *target)
+{
+    add_cost(object, "actual", &done->cost);
+    add_double(object, "seconds", done->seconds);
+    add_double(object, "gigabytes_per_second", done->seconds > 0 ? (double)target->bytes / done->seconds / 1e9 : 0);
+    add_integer(object, "threads", done->threads);
+    add_text(object, "io", done->io);
+    json_object_object_add(object, "resumed", json_object_new_boolean(done->resumed));
+    add_fingerprint(object, done->fingerprint);
+}
+
 bool cli_json_result(const struct cli_result *result, resplit_error *err)
 {
     const resplit_info *source = result->source, *target = result->target;
@@ -171,12 +198,8 @@ bool cli_json_result(const struct cli_result *result, resplit_error *err)
     add_cost(object, "predicted", &plan->predicted);
     add_floor(object, &plan->floor);
     cli_json_explain(object, result);
-    if (result->actual) {
-        char seconds[40];
-        snprintf(seconds, sizeof seconds, "%.6f", result->seconds);
-        add_cost(object, "actual", result->actual);
-        json_object_object_add(object, "seconds", json_object_new_double_s(result->seconds, seconds));
-    }
+    if (result->done)
+        add_done(object, result->done, target);
     return print_object(object, err);
 }
 
@@ -193,6 +216,16 @@ bool cli_json_info(const resplit_info *info, resplit_error *err)
     add_integer(object, "bytes", info->bytes);
     add_text(object, "format", info->format);
     add_text(object, "pattern", info->pattern);
+    add_fingerprint(object, info->fingerprint);
+    return print_object(object, err);
+}
+
+bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, resplit_error *err)
+{
+    json_object *object = json_object_new_object();
+
+    add_text(object, "path", info->path);
+    add_fingerprint(object, fingerprint);
     return print_object(object, err);
 }
 

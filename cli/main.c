@@ -84,14 +84,26 @@ static const struct cli_command COMMANDS[] = {
         .run = cli_cmd_info,
     },
     {
+        .name = "fingerprint",
+        .id = CLI_FINGERPRINT,
+        .n_needed = 1,
+        .words = {"PATH"},
+        .usage = "fingerprint PATH [OPTION]...",
+        .summary = "a number for the values of an array",
+        .text = "Reads all of PATH and prints 16 hexadecimal digits: the same for the same values, shape and type,\n"
+                "whatever the blocks, formats, orders and byte orders.\n",
+        .run = cli_cmd_fingerprint,
+    },
+    {
         .name = "verify",
         .id = CLI_VERIFY,
         .n_needed = 2,
         .words = {"A", "B"},
         .usage = "verify A B [OPTION]...",
         .summary = "do two arrays hold the same values?",
-        .text = "Compares values, bit for bit, whatever the blocks, formats and orders of the two. Prints 'equal' and\n"
-                "exits with 0, or one difference and their number and exits with 1. The options describe raw sides.\n",
+        .text = "Compares values, bit for bit, whatever the blocks, formats and orders of the two: by their\n"
+                "fingerprints, or with --exact byte by byte. Prints 'equal' and exits with 0, or one difference and\n"
+                "their number and exits with 1. The options describe raw sides.\n",
         .run = cli_cmd_verify,
     },
 };

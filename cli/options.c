@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, CHOICE, SIZE, SHAPE, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
+enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
 
 #define WRITING (CLI_CONVERT | CLI_SPLIT | CLI_EXTRACT | CLI_MERGE)
 #define TARGET (WRITING | CLI_PLAN)
-#define READING (CLI_INFO | CLI_VERIFY)
+#define READING (CLI_INFO | CLI_VERIFY | CLI_FINGERPRINT)
+#define RUNNING (WRITING | CLI_RUN)
+#define MOVING (RUNNING | CLI_VERIFY | CLI_FINGERPRINT)
 #define EVERY (TARGET | READING)
 #define ALL (EVERY | CLI_RUN)
 #define TO(member) offsetof(struct cli_options, member)
@@ -38,7 +40,7 @@ static const struct row {
     {"to", "LENGTHS", CHUNKS, CLI_PLAN, TO(to), "the same as --chunks"},
     {"roi", "SLICES", ROI, CLI_CONVERT | CLI_EXTRACT | CLI_PLAN, TO(roi),
      "only this region, one NumPy slice per axis: 10:20,:,-5:"},
-    {"memory", "SIZE", SIZE, TARGET | CLI_VERIFY, TO(memory),
+    {"memory", "SIZE", SIZE, TARGET | CLI_VERIFY | CLI_FINGERPRINT, TO(memory),
      "the most memory to use: 512MiB, 2GB, 1.5GiB; default: half of what is available"},
     {"strategy", "NAME", STRATEGY, TARGET, TO(strategy), "how to go about it; default: auto, the cheapest that fits"},
     {"minimize", "seconds|seeks|bytes|memory", CHOICE, TARGET, TO(minimize),
@@ -59,6 +61,16 @@ static const struct row {
      "draw the plan into this SVG file: grids, buffers, seeks in each block, memory"},
     {"overwrite", NULL, FLAG, WRITING | CLI_RUN, TO(overwrite),
      "replace DST if it is there, when the new one is complete"},
+    {"resume", NULL, FLAG, RUNNING, TO(resume),
+     "go on with what a run left that was killed, stopped or failed; without such a run, start anew"},
+    {"sync", "none|end|each", CHOICE, RUNNING, TO(sync),
+     "when data is brought to disk: end (default), before DST gets its name and every half minute; each, whenever "
+     "progress is noted; none, when the system likes"},
+    {"threads", "N", COUNT, MOVING, TO(threads), "workers at most; default: by the machine and the memory"},
+    {"io", "uring|threads|auto", CHOICE, MOVING, TO(io), "how files are read and written; default: auto"},
+    {"direct", "on|off|auto", CHOICE, MOVING, TO(direct),
+     "pass by the page cache; default: auto, for long transfers of what is not in it"},
+    {"exact", NULL, FLAG, CLI_VERIFY, TO(exact), "compare all bytes, not fingerprints"},
     {"dtype", "TYPE", TEXT, EVERY, TO(dtype), "element type of a raw source: uint16, <f4, >i2"},
     {"order", "C|F", CHOICE, EVERY, TO(order), "of a raw source: C, last axis fastest (default), or F"},
     {"shape", "LENGTHS", SHAPE, EVERY, TO(shape), "of a raw source, the whole array: 250,250,100"},
@@ -78,8 +90,9 @@ static const struct {
     enum cli_command_id id;
     const char *name;
 } COMMAND_NAMES[] = {
-    {CLI_CONVERT, "resplit"}, {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},   {CLI_EXTRACT, "extract"},
-    {CLI_PLAN, "plan"},       {CLI_INFO, "info"},   {CLI_VERIFY, "verify"}, {CLI_RUN, "run"},
+    {CLI_CONVERT, "resplit"}, {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},
+    {CLI_EXTRACT, "extract"}, {CLI_PLAN, "plan"},   {CLI_INFO, "info"},
+    {CLI_VERIFY, "verify"},   {CLI_RUN, "run"},     {CLI_FINGERPRINT, "fingerprint"},
 };
 
 /* ---- argv into words and pairs -------------------------------------------------------------------------------- */
@@ -217,6 +230,7 @@ static bool read_value(const struct row *row, const char *value, struct cli_opti
     switch (row->kind) {
     case FLAG: *(bool *)member = true; return true;
     case SIZE: return cli_parse_size(value, member, err);
+    case COUNT: return cli_parse_count(value, member, err);
     case SHAPE: return cli_parse_shape(value, member, err);
     case CHUNKS:
         if (row->member != TO(from) && strcmp(value, "auto") == 0) {

@@ -31,7 +31,8 @@ enum cli_command_id {
     CLI_PLAN = 1 << 4,
     CLI_INFO = 1 << 5,
     CLI_VERIFY = 1 << 6,
-    CLI_RUN = 1 << 7
+    CLI_RUN = 1 << 7,
+    CLI_FINGERPRINT = 1 << 8
 };
 
 /* All that can be said on a command line. Zero or NULL: not said. Texts are borrowed from argv. */
@@ -51,6 +52,12 @@ struct cli_options {
     const char *format; /* of the target                     */
     const char *pattern;
     bool overwrite;
+    const char *io; /* from here: how it is run           */
+    const char *direct;
+    const char *sync;
+    int64_t threads;
+    bool resume;
+    bool exact;          /* verify: compare bytes                 */
     const char *save;    /* the plan, to this file                */
     const char *picture; /* of the plan, into this file       */
 

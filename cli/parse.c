@@ -133,6 +133,15 @@ static bool is_bare_prefix(const char *name)
     return name[0] != '\0' && strchr("kKmMgGtT", name[0]) && (name[1] == '\0' || strcasecmp(name + 1, "i") == 0);
 }
 
+bool cli_parse_count(const char *text, int64_t *count, resplit_error *err)
+{
+    const char *p = text;
+
+    if (!is_digit(*p) || !take_digits(&p, count) || *p != '\0' || *count < 1 || *count > 1024)
+        return cli_fail(err, RESPLIT_EINVAL, QUOTE " is not a whole number from 1 to 1024", text);
+    return true;
+}
+
 bool cli_parse_size(const char *text, int64_t *bytes, resplit_error *err)
 {
     const char *p = skip_spaces(text);

@@ -48,6 +48,9 @@ struct cli_roi {
 /* Writes the sentence, sets the code, returns false: `return cli_fail(err, RESPLIT_EINVAL, "...")`. */
 bool cli_fail(resplit_error *err, resplit_status code, const char *format, ...) CLI_PRINTF(3, 4);
 
+/* A whole number from 1 to 1024. */
+bool cli_parse_count(const char *text, int64_t *count, resplit_error *err);
+
 bool cli_parse_size(const char *text, int64_t *bytes, resplit_error *err);
 bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err);
 

@@ -200,10 +200,10 @@ static void print_cell(const resplit_cost *cost, const struct cost_row *row)
 static void print_costs(const struct cli_result *result)
 {
     const resplit_cost *predicted = &result->plan->predicted, *floor = &result->plan->floor;
-    const resplit_cost *latest = result->actual ? result->actual : predicted;
+    const resplit_cost *latest = result->done ? &result->done->cost : predicted;
 
     printf("\n%-14s%18s", "", "predicted");
-    if (result->actual)
+    if (result->done)
         printf("%18s", "actual");
     printf("%18s%10s\n", "floor", "x floor");
     for (size_t i = 0; i < sizeof COST_ROWS / sizeof COST_ROWS[0]; i++) {
@@ -211,8 +211,8 @@ static void print_costs(const struct cli_result *result)
 
         printf("%-14s", row->label);
         print_cell(predicted, row);
-        if (result->actual)
-            print_cell(result->actual, row);
+        if (result->done)
+            print_cell(latest, row);
         if (row->has_floor) {
             int64_t least = cost_value(floor, row);
             print_cell(floor, row);
@@ -227,12 +227,12 @@ static void print_costs(const struct cli_result *result)
 static void print_seconds(const struct cli_result *result)
 {
     double predicted = result->plan->seconds, floor = result->plan->floor_seconds;
-    double latest = result->actual ? result->seconds : predicted;
+    double latest = result->done ? result->done->seconds : predicted;
     char text[CLI_BYTES_TEXT];
 
     cli_format_seconds(predicted, text);
     printf("%-14s%18s", "time", text);
-    if (result->actual) {
+    if (result->done) {
         cli_format_seconds(latest, text);
         printf("%18s", text);
     }
@@ -270,10 +270,15 @@ void cli_report_result(const struct cli_result *result)
         cli_explain_choices(result->choices);
     if (result->neighbour)
         cli_explain_neighbour(result->neighbour);
-    if (result->actual) {
+    if (result->done) {
         /* Of array data: each byte counts once, though it is read and written. */
-        double rate = result->seconds > 0 ? (double)result->target->bytes / result->seconds / 1e9 : 0;
-        printf("\n%-14s%.3f s, %.3f GB/s\n", "in all", result->seconds, rate);
+        const resplit_result *done = result->done;
+        double rate = done->seconds > 0 ? (double)result->target->bytes / done->seconds / 1e9 : 0;
+        printf("\n%-14s%.3f s, %.3f GB/s", "in all", done->seconds, rate);
+        if (done->io)
+            printf(", by %d workers (%s)", done->threads, done->io);
+        printf("%s\n", done->resumed ? "; went on with an earlier run" : "");
+        printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);
     }
 }
 
@@ -286,6 +291,14 @@ void cli_report_info(const resplit_info *info)
     print_grid(info);
     if (info->pattern)
         printf("%-14s%s\n", "names", info->pattern);
+    if (info->fingerprint)
+        printf("%-14s%016" PRIx64 "\n", "fingerprint", info->fingerprint);
+}
+
+/* As checksum tools print it. */
+void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint)
+{
+    printf("%016" PRIx64 "  %s\n", fingerprint, info->path);
 }
 
 void cli_report_difference(const resplit_info *info, const resplit_difference *difference)

@@ -15,8 +15,7 @@ struct cli_result {
     const resplit_plan_summary *plan;
     const int64_t *roi_start; /* NULL: the whole source */
     const int64_t *roi_stop;
-    const resplit_cost *actual; /* NULL: only planned */
-    double seconds;
+    const resplit_result *done;            /* NULL: not run */
     const struct cli_proposal *proposal;   /* NULL: the chunks were given */
     const struct cli_choices *choices;     /* NULL: nothing to compare with */
     const struct cli_neighbour *neighbour; /* the same */
@@ -36,11 +35,13 @@ void cli_format_seconds(double seconds, char out[CLI_BYTES_TEXT]);
 
 void cli_report_result(const struct cli_result *result);
 void cli_report_info(const resplit_info *info);
+void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint);
 void cli_report_difference(const resplit_info *info, const resplit_difference *difference);
 
 /* Print one object and a newline, or nothing and return false. */
 bool cli_json_result(const struct cli_result *result, resplit_error *err);
 bool cli_json_info(const resplit_info *info, resplit_error *err);
+bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, resplit_error *err);
 bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err);
 
 /* ---- explain.c, json_explain.c: the parts of a result that help to decide ---- */

@@ -96,6 +96,7 @@ typedef struct resplit_error {
     resplit_status code;  /* what the function also returned                                  */
     int sys_errno;        /* errno of the failing call, else 0                                */
     int64_t needed_bytes; /* with RESPLIT_EBUDGET: the least memory that would do, else 0     */
+    bool resumable;       /* a run failed, and what it did is kept: see resplit_run_options   */
     char message[1000];   /* one sentence, lower case, no full stop                           */
 } resplit_error;
 
@@ -178,7 +179,8 @@ typedef struct resplit_info {
     resplit_chunks chunks[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: count, lengths  */
     int64_t n_blocks;
     int64_t n_elements;
-    int64_t bytes; /* of the array data                                                       */
+    int64_t bytes;        /* of the array data                                                 */
+    uint64_t fingerprint; /* as it was stored with the array; 0: it was not                    */
 } resplit_info;
 
 typedef struct resplit_array resplit_array;
@@ -326,23 +328,53 @@ RESPLIT_API const char *resplit_strategy_name(int i);
 /* ---- Running ------------------------------------------------------------------------------- */
 
 /*
- * progress, when given, is called from time to time with the bytes written so far, the bytes to write and the
- * memory in use; a return other than 0 cancels the run.
+ *   progress  called from time to time, by the thread that called resplit_run, with the bytes written so far, the bytes to
+ *             write and the memory in use; a return other than 0 cancels the run
+ *   io        "uring", "threads", or "auto" (NULL): io_uring where it is there and allowed
+ *   direct    "on", "off", or "auto" (NULL): long transfers pass by the page cache, unless they are in it already
+ *   sync      when data is brought to disk: "end" (NULL) before the target gets its name, and every half minute; "each" time
+ *             that progress is noted; "none" leaves it to the system
+ *   threads   workers that read, copy and write, at most; 0: by the machine. The plan's budget may have room for fewer
+ *   resume    go on with what a run of the same plan left that failed or was killed; without such a run, start anew
  */
 typedef struct resplit_run_options {
     int (*progress)(int64_t done_bytes, int64_t total_bytes, int64_t memory_in_use, void *payload);
     void *payload;
+    const char *io;
+    const char *direct;
+    const char *sync;
+    int threads;
+    bool resume;
 } resplit_run_options;
 
+/* What a run did. */
+typedef struct resplit_result {
+    resplit_cost cost;    /* counted; what an earlier run did is not in it                     */
+    double seconds;       /* from the call to its end                                          */
+    uint64_t fingerprint; /* of the values: see resplit_fingerprint                            */
+    bool resumed;         /* went on with what an earlier run had done                         */
+    int threads;          /* workers                                                           */
+    const char *io;       /* "uring" or "threads"; NULL: there was nothing to do               */
+} resplit_result;
+
 /*
- * Runs a plan that was made for these two arrays. The target appears at its path only when it is complete; on failure
- * nothing is left there, and an array that was to be overwritten is untouched. `actual` (may be NULL) receives what
- * was counted, whether or not the run succeeded. `options` may be NULL.
+ * Runs a plan that was made for these two arrays. The target appears at its path only when it is complete; an array that
+ * was to be overwritten is untouched until then. A run that fails or is killed leaves nothing there but a folder
+ * PATH.resplit-part, if anything was done: err->resumable. `result` (may be NULL) is filled whether or not the run succeeded.
+ * `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source,
                                                           const resplit_array *target,
-                                                          const resplit_run_options *options, resplit_cost *actual,
+                                                          const resplit_run_options *options, resplit_result *result,
                                                           resplit_error *err);
+
+/*
+ * The plan of the run that left a part of `target`, to be run again with options->resume. *out is NULL, without an
+ * error, when there is none. RESPLIT_EINVAL when it was for other arrays.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_resume(const resplit_array *source,
+                                                                  const resplit_array *target, resplit_plan **out,
+                                                                  resplit_error *err);
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
@@ -360,6 +392,15 @@ typedef struct resplit_difference {
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_verify(const resplit_array *a, const resplit_array *b,
                                                              int64_t memory, const resplit_run_options *options,
                                                              resplit_difference *out, resplit_error *err);
+
+/*
+ * A number for the values of an array: the same for the same values, shape and type, whatever the blocks, formats, orders
+ * and byte orders; another one, but for a chance of less than 1 in 10^16, for others. docs/fingerprint.md says how it
+ * is made. Reads everything once, with at most `memory` bytes. `options` may be NULL.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory,
+                                                                  const resplit_run_options *options, uint64_t *out,
+                                                                  resplit_error *err);
 
 /* ---- This machine -------------------------------------------------------------------------- */
 

@@ -245,16 +245,22 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
 }
 
 resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
-                           const resplit_run_options *options, resplit_cost *actual, resplit_error *err)
+                           const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
-    if (actual != NULL) {
-        *actual = (resplit_cost){0};
-    }
+    resplit_result ignored;
+    rs_text text = {0};
+    result = result != NULL ? result : &ignored;
+    *result = (resplit_result){.seconds = 0};
     if (plan == NULL || source == NULL || target == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a run needs a plan, a source and a target");
     }
     RS_TRY(rs_api_check_belongs(plan, source, target, err));
-    return rs_run_copy(&plan->problem, &plan->plan, source, target, plan->temp, options, actual, err);
+    resplit_status rc = rs_api_plan_text(plan, source, target, &text, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_run_copy(&plan->problem, &plan->plan, source, target, plan->temp, &text, options, result, err);
+    }
+    rs_text_release(&text);
+    return rc;
 }
 
 static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
@@ -293,6 +299,27 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_compare(&problem, &plan, a, b, options, out, err);
+    }
+    rs_plan_release(&plan);
+    rs_problem_release(&problem);
+    return rc;
+}
+
+resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, const resplit_run_options *options,
+                                   uint64_t *out, resplit_error *err)
+{
+    static const int64_t origin[RS_MAX_NDIM];
+    *out = 0;
+    if (array == NULL || array->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "an array with files is needed to read its values");
+    }
+    rs_problem problem;
+    rs_plan plan = {0};
+    rs_request request = {.strategy = "copy", .memory = memory};
+    RS_TRY(rs_problem_make(&array->layout, &array->layout, origin, &problem, err));
+    resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_run_fingerprint(&problem, &plan, array, options, out, err);
     }
     rs_plan_release(&plan);
     rs_problem_release(&problem);

@@ -21,4 +21,8 @@ resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device
 resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                     resplit_error *err);
 
+/* A plan as it is kept beside the part of its target. */
+resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                                rs_text *out, resplit_error *err);
+
 #endif

@@ -7,12 +7,14 @@
 #include "api.h"
 #include "base/path.h"
 #include "base/textfile.h"
+#include "engine/output.h"
 #include "plan/planfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static resplit_status copy_text(const char *from, char **to, resplit_error *err)
 {
@@ -143,6 +145,29 @@ resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *
     return rc;
 }
 
+/* What a run keeps beside its part. A plan that cannot be written in a file, as when a path is not UTF-8, gives none. */
+resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                                rs_text *out, resplit_error *err)
+{
+    rs_planfile file = {0};
+    char part[RS_PATH_MAX];
+    if (source->path == NULL || target->path == NULL) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_output_part(target->path, part, err));
+    RS_TRY(rs_path_join(part, "plan", part, err));
+    resplit_status rc = describe(plan, source, target, part, &file, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_write(&file, out, err);
+    }
+    if (rc != RESPLIT_OK && rc != RESPLIT_ENOMEM) {
+        out->n = 0;
+        rc = RESPLIT_OK;
+    }
+    rs_planfile_release(&file);
+    return rc;
+}
+
 /* ---- Loading ------------------------------------------------------------------------------- */
 
 /* What the arrays contradict is not the file's fault alone: both are named. Other failures are passed on. */
@@ -269,6 +294,34 @@ resplit_status resplit_plan_load(const char *path, resplit_array **source, respl
         rs_array_close(*target);
         rs_array_close(*source);
         *source = *target = NULL;
+    }
+    rs_planfile_release(&file);
+    rs_text_release(&text);
+    return rc;
+}
+
+resplit_status resplit_plan_resume(const resplit_array *source, const resplit_array *target, resplit_plan **out,
+                                   resplit_error *err)
+{
+    char part[RS_PATH_MAX], path[RS_PATH_MAX];
+    rs_text text = {0};
+    rs_planfile file = {0};
+    *out = NULL;
+    if (source == NULL || target == NULL || source->path == NULL || target->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "going on with a run needs a source and a target with files");
+    }
+    RS_TRY(rs_output_part(target->path, part, err));
+    RS_TRY(rs_path_join(part, "journal", path, err)); /* without it there is nothing to go on with */
+    if (access(path, F_OK) != 0) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_path_join(part, "plan", path, err));
+    resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_parse(text.s != NULL ? text.s : "", text.n, path, &file, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = load_plan(path, &file, source, target, out, err);
     }
     rs_planfile_release(&file);
     rs_text_release(&text);

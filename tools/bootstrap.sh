@@ -5,7 +5,7 @@
 #
 # usage: tools/bootstrap.sh build|test|check|fuzz|bench
 #
-#   build   compiler, CMake, Ninja, json-c
+#   build   compiler, CMake, Ninja, json-c, liburing
 #   test    build, and C++ compiler, cmocka, strace, Python with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
@@ -42,6 +42,7 @@ look() {
     need "gcc libc6-dev" compiles cc -x c
     need pkg-config have pkg-config
     need libjson-c-dev pkg-config --exists json-c
+    need liburing-dev pkg-config --exists liburing
     case $what in build) return ;; esac
     need libcmocka-dev pkg-config --exists cmocka
     need "g++" compiles c++ -x c++

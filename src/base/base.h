@@ -26,6 +26,9 @@ resplit_status rs_fail(resplit_error *err, resplit_status code, const char *form
 resplit_status rs_fail_errno(resplit_error *err, int sys_errno, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Passes on a failure that was caught: err (which may be NULL) becomes a copy of `why`. */
+resplit_status rs_fail_with(resplit_error *err, const resplit_error *why);
+
 /* False on overflow; then *out is unspecified. */
 static inline bool rs_mul(int64_t a, int64_t b, int64_t *out)
 {
@@ -61,6 +64,16 @@ static inline int64_t rs_gcd(int64_t a, int64_t b)
         b = r;
     }
     return a;
+}
+
+/* Adds a number to a hash (FNV-1a); 0 begins one. */
+static inline uint64_t rs_mix(uint64_t hash, int64_t value)
+{
+    hash = hash == 0 ? UINT64_C(0xcbf29ce484222325) : hash;
+    for (int i = 0; i < 8; i++) {
+        hash = (hash ^ (((uint64_t)value >> (8 * i)) & 0xff)) * UINT64_C(0x100000001b3);
+    }
+    return hash;
 }
 
 #endif

@@ -16,15 +16,20 @@
 
 typedef struct rs_budget rs_budget;
 
-resplit_status rs_budget_new(int64_t limit, rs_budget **out, resplit_error *err);
+/* memory: the whole budget of the run, of which `limit` is left for what is allocated here. Not thread safe. */
+resplit_status rs_budget_new(int64_t memory, int64_t limit, rs_budget **out, resplit_error *err);
 void rs_budget_free(rs_budget *budget);
 
 /* RESPLIT_EINTERNAL over the limit: the planner promised that this does not happen. Contents are unspecified. */
 resplit_status rs_budget_alloc(rs_budget *budget, int64_t bytes, void **out, resplit_error *err);
 void rs_budget_release(rs_budget *budget, void *block, int64_t bytes);
 
-/* What an allocation of `bytes` takes from a budget of `limit`: what the planner counts with. Monotone in bytes. */
-int64_t rs_budget_charge(int64_t limit, int64_t bytes);
+/* What an allocation of `bytes` takes from a budget of `memory`: what the planner counts with. Monotone in bytes. */
+int64_t rs_budget_charge(int64_t memory, int64_t bytes);
+
+/* What is left, and what an allocation of `bytes` would take of it. */
+int64_t rs_budget_room(const rs_budget *budget);
+int64_t rs_budget_cost(const rs_budget *budget, int64_t bytes);
 
 int64_t rs_budget_used(const rs_budget *budget);
 int64_t rs_budget_peak(const rs_budget *budget);

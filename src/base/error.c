@@ -15,6 +15,7 @@ static void say(resplit_error *err, resplit_status code, int sys_errno, const ch
     err->code = code;
     err->sys_errno = sys_errno;
     err->needed_bytes = 0;
+    err->resumable = false;
     (void)vsnprintf(err->message, sizeof err->message, format, args);
     if (sys_errno != 0) {
         size_t n = strlen(err->message);
@@ -39,6 +40,14 @@ resplit_status rs_fail_errno(resplit_error *err, int sys_errno, const char *form
     say(err, code, sys_errno, format, args);
     va_end(args);
     return code;
+}
+
+resplit_status rs_fail_with(resplit_error *err, const resplit_error *why)
+{
+    if (err != NULL) {
+        *err = *why;
+    }
+    return why->code;
 }
 
 const char *resplit_status_name(resplit_status status)

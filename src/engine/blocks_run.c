@@ -2,46 +2,102 @@
 /* blocks_run.c - runs a copy: every block from one file into another, through staging, as it is. */
 #include "engine/run.h"
 
-#include "geometry/slices.h"
-
 /* Reads and writes go forward together; each file has a cursor of its own. */
-static resplit_status copy_block(rs_run *run, const rs_step *read, const rs_step *write, resplit_error *err)
+static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing,
+                                  rs_cursor *reading, resplit_error *err)
 {
+    const rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
-    int64_t items = run->plan->staging_bytes / problem->itemsize;
-    rs_block_file from;
+    const rs_step *write = &outgoing->step;
+    int64_t items = rs_run_staging_items(run);
     rs_slices slices;
     rs_box slice;
-    RS_TRY(rs_run_open_source(run, read, &from, err));
-    rs_cursor reading = run->cursor, writing = {.next = -1};
-    bool empty = rs_box_volume(problem->ndim, &write->box) == 0;
+    char *data;
+    if (run->sources.direct != RS_DIRECT_OFF) {
+        items = rs_file_slice_items(&problem->source, from->stored, &write->box, items);
+    }
     rs_slices_init(&slices, problem->ndim, problem->target.order, &write->box, items);
     while (rs_slices_next(&slices, &slice)) {
-        RS_TRY(rs_file_read_box(&from, &slice, run->staging[0], &reading, err));
-        run->cursor = writing;
-        RS_TRY(run->sink(run, write, &slice, run->staging[0], err));
-        writing = run->cursor;
+        RS_TRY(rs_file_read_box(&worker->io, from, &slice, worker->staging[0], &data, reading, err));
+        rs_view view = rs_view_of(problem->ndim, problem->target.order, &slice, problem->itemsize, data);
+        outgoing->fingerprint =
+            rs_fingerprint_add(outgoing->fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &slice, &view));
+        RS_TRY(run->sink(worker, write, &slice, data, err));
     }
-    run->actual.read_seeks += reading.seeks;
-    run->actual.bytes_read += reading.bytes;
-    run->actual.write_seeks += writing.seeks;
-    run->actual.bytes_written += writing.bytes;
-    run->done += writing.bytes;
-    return empty ? run->sink(run, write, &write->box, run->staging[0], err) : RESPLIT_OK;
+    return RESPLIT_OK;
+}
+
+static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cursor *reading, resplit_error *err)
+{
+    const rs_step *read = &worker->job.step, *write = &outgoing->step;
+    rs_run *run = worker->run;
+    rs_block_file from;
+    worker->cursor = *reading = (rs_cursor){.next = -1};
+    if (rs_box_volume(run->problem->ndim, &write->box) == 0) {
+        return run->sink(worker, write, &write->box, worker->staging[0], err);
+    }
+    RS_TRY(rs_run_open_source(worker, read, &from, err));
+    resplit_status rc = copy_slices(worker, &from, outgoing, reading, err);
+    rs_files_put(&run->sources, &from, true);
+    return rc;
+}
+
+/* The next block, with the lock. Buffers are blocks: each is one READ and one WRITE. NULL: nothing more, or a failure. */
+static rs_outgoing *next_block(rs_worker *worker)
+{
+    rs_run *run = worker->run;
+    rs_step write;
+    while (!run->failed) {
+        if (run->n_outgoing == run->n_workers * RS_OUTGOING) {
+            rs_run_wait(worker);
+            continue;
+        }
+        if (!rs_steps_next(&run->steps, &worker->job.step) || !rs_steps_next(&run->steps, &write)) {
+            return NULL;
+        }
+        rs_time time = rs_steps_time(&run->steps, write.block, &write.box);
+        if (!rs_time_before(time, run->resumed)) {
+            return rs_outgoing_add(run, &write, time);
+        }
+    }
+    return NULL;
+}
+
+static void *work(void *argument)
+{
+    rs_worker *worker = argument;
+    rs_run *run = worker->run;
+    rs_outgoing *outgoing;
+    (void)pthread_mutex_lock(&run->lock);
+    while ((outgoing = next_block(worker)) != NULL) {
+        resplit_error why;
+        rs_cursor reading;
+        (void)pthread_mutex_unlock(&run->lock);
+        resplit_status rc = copy_block(worker, outgoing, &reading, &why);
+        (void)pthread_mutex_lock(&run->lock);
+        run->actual.read_seeks += reading.seeks;
+        run->actual.bytes_read += reading.bytes;
+        run->actual.write_seeks += worker->cursor.seeks;
+        run->actual.bytes_written += worker->cursor.bytes;
+        run->done += worker->cursor.bytes;
+        run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, outgoing->fingerprint);
+        if (rc == RESPLIT_OK) {
+            rs_outgoing_end(worker, outgoing);
+        } else {
+            rs_run_fail(run, &why);
+        }
+        rs_run_report(worker);
+    }
+    (void)pthread_mutex_unlock(&run->lock);
+    return NULL;
 }
 
 resplit_status rs_run_blocks(rs_run *run, resplit_error *err)
 {
-    rs_steps steps;
-    rs_step read, write;
     resplit_status rc = rs_run_begin(run, err);
-    rs_steps_init(&steps, run->problem, run->plan);
-    /* Buffers are blocks: each is one READ and one WRITE. */
-    while (rc == RESPLIT_OK && rs_steps_next(&steps, &read) && rs_steps_next(&steps, &write)) {
-        rc = copy_block(run, &read, &write, err);
-        if (rc == RESPLIT_OK) {
-            rc = rs_run_report(run, err);
-        }
+    rs_steps_init(&run->steps, run->problem, run->plan);
+    if (rc == RESPLIT_OK) {
+        rc = rs_run_crew(run, work, err);
     }
     rs_run_end(run);
     return rc;

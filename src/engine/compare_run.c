@@ -5,7 +5,6 @@
  */
 #include "engine/run.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 typedef struct comparison {
@@ -35,27 +34,12 @@ static void locate(const rs_problem *problem, const rs_box *box, int64_t i, int6
     }
 }
 
-static resplit_status compare_unit(rs_run *run, const rs_step *step, const rs_box *box, void *memory,
-                                   resplit_error *err)
+static void count_different(rs_run *run, const rs_box *box, const char *a, const char *b)
 {
     const rs_problem *problem = run->problem;
     const comparison *c = run->sink_state;
     int64_t n = rs_box_volume(problem->ndim, box), size = problem->itemsize;
-    if (n == 0) {
-        return RESPLIT_OK;
-    }
-    rs_block_file file;
-    RS_TRY(rs_files_get(&run->targets, step->block, false, &file, err));
-    file.layout = &problem->target;
-    file.stored = &step->stored;
-    RS_TRY(rs_file_read_box(&file, box, run->staging[1], &run->cursor, err));
-    if (c->swap_size > 0) {
-        swap_bytes(memory, n * size, c->swap_size);
-    }
-    if (memcmp(memory, run->staging[1], (size_t)(n * size)) == 0) {
-        return RESPLIT_OK;
-    }
-    const char *a = memory, *b = run->staging[1];
+    (void)pthread_mutex_lock(&run->lock);
     for (int64_t i = 0; i < n; i++) {
         if (memcmp(a + i * size, b + i * size, (size_t)size) != 0) {
             if (c->found->equal) {
@@ -64,6 +48,32 @@ static resplit_status compare_unit(rs_run *run, const rs_step *step, const rs_bo
             c->found->equal = false;
             c->found->n_different++;
         }
+    }
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
+static resplit_status compare_unit(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
+                                   resplit_error *err)
+{
+    rs_run *run = worker->run;
+    const comparison *c = run->sink_state;
+    int64_t bytes = rs_box_volume(run->problem->ndim, box) * run->problem->itemsize;
+    rs_block_file file;
+    char *other;
+    if (bytes == 0) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_run_open_target(worker, step, &file, err));
+    resplit_status rc = rs_file_read_box(&worker->io, &file, box, worker->staging[1], &other, &worker->cursor, err);
+    rs_files_put(&run->targets, &file, false);
+    if (rc != RESPLIT_OK) {
+        return rc;
+    }
+    if (c->swap_size > 0) {
+        swap_bytes(memory, bytes, c->swap_size);
+    }
+    if (memcmp(memory, other, (size_t)bytes) != 0) {
+        count_different(run, box, memory, other);
     }
     return RESPLIT_OK;
 }
@@ -81,9 +91,12 @@ resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, co
                   .sink = compare_unit,
                   .sliced = true,
                   .sink_state = &c};
+    rs_direct direct;
     *out = (resplit_difference){.equal = true};
-    rs_files_init(&run.targets, b, b->path, O_RDONLY);
+    RS_TRY(rs_run_direct(options, &direct, err));
+    rs_files_init(&run.sources, a, a->path, false, direct);
+    rs_files_init(&run.targets, b, b->path, false, direct);
     resplit_status rc = rs_run_steps(&run, err);
-    rs_files_release(&run.targets);
+    (void)rs_files_release(&run.targets, NULL);
     return rc;
 }

@@ -3,21 +3,40 @@
 #include "engine/output.h"
 #include "engine/run.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
 
-/* A unit may come in slices: the first one makes a new block, the last one, which holds the last corner, ends it. */
-static resplit_status write_unit(rs_run *run, const rs_step *step, const rs_box *box, void *memory, resplit_error *err)
+static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, resplit_error *err)
+{
+    rs_text head = {0};
+    resplit_status rc = rs_array_block_head(worker->run->target, step->block, &head, err);
+    if (rc == RESPLIT_OK && head.n > 0) {
+        rc = rs_file_write(file->fd, file->path, head.s, (int64_t)head.n, 0, err);
+    }
+    rs_text_release(&head);
+    return rc;
+}
+
+/* A unit may come in slices: the head goes before the first slice of the block's first unit. */
+static resplit_status write_unit(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
+                                 resplit_error *err)
 {
     rs_block_file file;
-    bool first = run->cursor.next < 0, last = true;
-    for (int d = 0; d < run->problem->ndim; d++) {
+    resplit_status rc = RESPLIT_OK;
+    bool last = true;
+    for (int d = 0; d < worker->run->problem->ndim; d++) {
         last = last && box->hi[d] == step->box.hi[d];
     }
-    RS_TRY(rs_files_get(&run->targets, step->block, step->opens && first, &file, err));
-    file.layout = &run->problem->target;
-    file.stored = &step->stored;
-    RS_TRY(rs_file_write_box(&file, box, memory, &run->cursor, err));
-    return step->closes && last ? rs_files_close(&run->targets, step->block, err) : RESPLIT_OK;
+    RS_TRY(rs_run_open_target(worker, step, &file, err));
+    if (step->opens && worker->cursor.next < 0) {
+        rc = write_head(worker, step, &file, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_file_write_box(&worker->io, &file, box, memory, &worker->cursor, err);
+    }
+    rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
+    return rc;
 }
 
 static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err)
@@ -35,25 +54,133 @@ static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err
     return rs_run_spill(run, temp, err);
 }
 
-resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const char *temp, const resplit_run_options *options,
-                           resplit_cost *actual, resplit_error *err)
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* The number of a word in a list that ends with NULL; the first is also what no word means. */
+static resplit_status find_word(const char *what, const char *word, const char *const *words, int *out,
+                                resplit_error *err)
 {
-    rs_output output;
+    *out = 0;
+    for (int i = 0; word != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *out = i;
+            return RESPLIT_OK;
+        }
+    }
+    return word == NULL ? RESPLIT_OK
+                        : rs_fail(err, RESPLIT_EINVAL, "%s cannot be '%s': choose %s, %s or %s", what, word, words[0],
+                                  words[1], words[2]);
+}
+
+static resplit_status read_options(const resplit_run_options *options, rs_direct *direct, rs_sync *sync,
+                                   resplit_error *err)
+{
+    static const char *const directs[] = {"auto", "on", "off", NULL}, *const syncs[] = {"end", "none", "each", NULL};
+    static const rs_sync sync_of[] = {RS_SYNC_END, RS_SYNC_NONE, RS_SYNC_EACH};
+    int a = 0, b = 0;
+    RS_TRY(find_word("direct", options != NULL ? options->direct : NULL, directs, &a, err));
+    RS_TRY(find_word("sync", options != NULL ? options->sync : NULL, syncs, &b, err));
+    *direct = (rs_direct)a;
+    *sync = sync_of[b];
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_direct(const resplit_run_options *options, rs_direct *direct, resplit_error *err)
+{
+    rs_sync ignored;
+    return read_options(options, direct, &ignored, err);
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+/* What was read is what was written, however it was cut on the way. */
+static resplit_status check_fingerprint(const rs_run *run, resplit_error *err)
+{
+    return run->read_fingerprint == run->written_fingerprint
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EINTERNAL,
+                         "what was written is not what was read (fingerprints %016llx and %016llx): the memory of this "
+                         "machine, or resplit, is at fault; nothing was published",
+                         (unsigned long long)run->read_fingerprint, (unsigned long long)run->written_fingerprint);
+}
+
+static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, const rs_progress *done,
+                              uint64_t *fingerprint, resplit_error *err)
+{
+    run->journal = &output->journal;
+    run->resumed = run->now = done->now;
+    rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
+    resplit_status rc = run_kind(run, temp, err);
+    resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
+    if (rc == RESPLIT_OK) {
+        rc = closed;
+    }
+    if (rc == RESPLIT_OK) {
+        rc = check_fingerprint(run, err);
+    }
+    uint64_t sum = rs_fingerprint_add(done->fingerprint, run->written_fingerprint);
+    *fingerprint = rs_fingerprint_finish(sum, run->target->dtype.descr, run->problem->ndim, run->problem->shape);
+    return rc == RESPLIT_OK ? rs_output_publish(output, *fingerprint, err) : rc;
+}
+
+static bool any_done(const rs_time now)
+{
+    return now.buffer > 0 || now.block > 0;
+}
+
+/* Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. */
+static void keep_what_is_done(rs_run *run, rs_output *output, const rs_progress *done, resplit_error *err)
+{
+    rs_progress now = {run->now, rs_fingerprint_add(done->fingerprint, run->written_fingerprint)};
+    bool keep = any_done(now.now) && output->journal.fd >= 0;
+    if (keep && rs_time_before(output->journal.noted, now.now)) {
+        (void)rs_journal_note(&output->journal, &now, NULL);
+    }
+    keep = keep && any_done(output->journal.noted);
+    if (err != NULL && keep) {
+        err->resumable = true;
+    }
+    rs_output_abandon(output, keep);
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
+                           const resplit_array *target, const char *temp, const rs_text *plan_text,
+                           const resplit_run_options *options, resplit_result *result, resplit_error *err)
+{
+    rs_output output = {.lock = -1, .journal = {.fd = -1}};
     rs_run run = {
         .problem = problem, .plan = plan, .source = source, .target = target, .options = options, .sink = write_unit};
-    resplit_status rc = rs_output_begin(&output, target, source, err);
-    if (rc == RESPLIT_OK) {
-        rs_files_init(&run.targets, target, output.part, O_WRONLY);
-        rc = run_kind(&run, temp, err);
-        rs_files_release(&run.targets);
+    rs_job_id id = {.problem = rs_problem_hash(problem), .plan = rs_plan_hash(plan), .source = source->stamp};
+    rs_progress done;
+    rs_earlier earlier;
+    rs_direct direct;
+    double start = seconds_now();
+    *result = (resplit_result){.seconds = 0};
+    RS_TRY(read_options(options, &direct, &output.sync, err));
+    resplit_status rc = rs_output_begin(&output, target, source, options != NULL && options->resume, &id, plan_text,
+                                        &earlier, &done, err);
+    if (rc != RESPLIT_OK) {
+        rs_output_abandon(&output, true);
+        return rc;
     }
-    if (rc == RESPLIT_OK) {
-        rc = rs_output_publish(&output, err);
+    result->resumed = earlier != RS_EARLIER_NONE;
+    if (earlier != RS_EARLIER_ALL) {
+        rs_files_init(&run.sources, source, source->path, false, direct);
+        rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
+        if (rc != RESPLIT_OK) {
+            keep_what_is_done(&run, &output, &done, err);
+        }
     }
-    rs_output_abandon(&output);
-    if (actual != NULL) {
-        *actual = run.actual;
-    }
+    result->cost = run.actual;
+    result->threads = run.n_workers;
+    result->io = run.io_name;
+    result->seconds = seconds_now() - start;
     return rc;
 }

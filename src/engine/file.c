@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file.c - positional reads and writes of boxes, run by run. */
+/* file.c - boxes as runs, runs as transfers. */
 #include "engine/file.h"
 
 #include <errno.h>
@@ -8,29 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static resplit_status read_run(const rs_block_file *file, char *memory, int64_t n, int64_t at, resplit_error *err)
-{
-    for (int64_t done = 0; done < n;) {
-        ssize_t got = pread(file->fd, memory + done, (size_t)(n - done), at + done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return rs_fail_errno(err, errno, "cannot read %lld bytes at %lld of '%s'", (long long)(n - done),
-                                 (long long)(at + done), file->path);
-        }
-        if (got == 0) {
-            return rs_fail(err, RESPLIT_EFORMAT,
-                           "'%s' ends at %lld, expected %lld bytes at %lld: it shrank while it was read", file->path,
-                           (long long)(at + done), (long long)n, (long long)at);
-        }
-        done += got;
-    }
-    return RESPLIT_OK;
-}
-
 enum {
-    WRITE_AT_ONCE = 8 << 20,  /* so that the disk has work while we hand over the rest */
+    PART = 512 << 10,         /* of a long transfer: so many are under way at once */
+    WRITE_AT_ONCE = 8 << 20,  /* through the page cache: so that the disk has work while we hand over the rest */
     WRITEBACK_FROM = 1 << 20, /* smaller writes are left to the system, which gathers them */
 };
 
@@ -51,28 +31,14 @@ static void start_writeback(int fd, int64_t at, int64_t n)
 #endif
 }
 
-void rs_file_will_stream(int fd)
-{
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-}
-
 resplit_status rs_file_write(int fd, const char *path, const void *bytes, int64_t n, int64_t at, resplit_error *err)
 {
-    for (int64_t done = 0; done < n;) {
-        int64_t most = rs_min(n - done, WRITE_AT_ONCE);
-        ssize_t put = pwrite(fd, (const char *)bytes + done, (size_t)most, at + done);
-        if (put < 0 && errno == EINTR) {
-            continue;
-        }
-        if (put < 0) {
-            return rs_fail_errno(err, errno, "cannot write %lld bytes at %lld of '%s'", (long long)(n - done),
-                                 (long long)(at + done), path);
-        }
-        start_writeback(fd, at + done, put);
-        done += put;
-    }
-    return RESPLIT_OK;
+    static rs_io plain = {.backend = &rs_io_threads};
+    rs_transfer all = {.fd = fd, .write = true, .memory = (char *)(uintptr_t)bytes, .n = n, .at = at};
+    return rs_io_move(&plain, &all, 1, path, err);
 }
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* Steps to the next run: the next index of the axes slower than the last one that is cut. */
 static bool next_run(const rs_layout *layout, const rs_box *box, int n_outer, int64_t *at)
@@ -98,43 +64,239 @@ static int outer_axes(const rs_layout *layout, const rs_box *stored, const rs_bo
     return i > 0 ? i : 0;
 }
 
-typedef enum direction { READ, WRITE } direction;
+typedef struct runs {
+    const rs_block_file *file;
+    const rs_box *box;
+    int n_outer;
+    int64_t strides[RS_MAX_NDIM], at[RS_MAX_NDIM];
+    int64_t n, bytes; /* runs, and the length of each */
+} runs;
 
-static resplit_status move_box(const rs_block_file *file, const rs_box *box, char *memory, direction way,
-                               rs_cursor *cursor, resplit_error *err)
+static void runs_init(runs *r, const rs_block_file *file, const rs_box *box)
 {
     const rs_layout *layout = file->layout;
-    int64_t strides[RS_MAX_NDIM], at[RS_MAX_NDIM], items;
-    int n_outer = outer_axes(layout, file->stored, box);
-    if (rs_box_runs(layout->ndim, layout->order, file->stored, box, &items) == 0) {
-        return RESPLIT_OK;
+    int64_t items = 0;
+    r->file = file;
+    r->box = box;
+    r->n = rs_box_runs(layout->ndim, layout->order, file->stored, box, &items);
+    r->bytes = items * layout->itemsize;
+    r->n_outer = outer_axes(layout, file->stored, box);
+    rs_box_strides(layout->ndim, layout->order, file->stored, r->strides);
+    memcpy(r->at, box->lo, sizeof r->at);
+}
+
+static int64_t runs_place(const runs *r)
+{
+    const rs_layout *layout = r->file->layout;
+    return r->file->offset + layout->itemsize * rs_box_offset(layout->ndim, r->file->stored, r->strides, r->at);
+}
+
+static void count_run(rs_cursor *cursor, int64_t place, int64_t bytes)
+{
+    cursor->seeks += place != cursor->next;
+    cursor->next = place + bytes;
+    cursor->bytes += bytes;
+}
+
+int64_t rs_file_place(const rs_block_file *file, const rs_box *box)
+{
+    runs r;
+    runs_init(&r, file, box);
+    return runs_place(&r);
+}
+
+int64_t rs_file_end(const rs_block_file *file, const rs_box *box)
+{
+    runs r;
+    runs_init(&r, file, box);
+    for (int d = 0; d < file->layout->ndim; d++) {
+        r.at[d] = box->hi[d] - 1;
     }
-    rs_box_strides(layout->ndim, layout->order, file->stored, strides);
-    memcpy(at, box->lo, sizeof at);
-    int64_t bytes = items * layout->itemsize;
-    do {
-        int64_t place = file->offset + layout->itemsize * rs_box_offset(layout->ndim, file->stored, strides, at);
-        RS_TRY(way == READ ? read_run(file, memory, bytes, place, err)
-                           : rs_file_write(file->fd, file->path, memory, bytes, place, err));
-        cursor->seeks += place != cursor->next;
-        cursor->next = place + bytes;
-        cursor->bytes += bytes;
-        memory += bytes;
-    } while (next_run(layout, box, n_outer, at));
+    return runs_place(&r) + file->layout->itemsize;
+}
+
+int64_t rs_file_slice_items(const rs_layout *layout, const rs_box *stored, const rs_box *box, int64_t most)
+{
+    int64_t items = 0;
+    (void)rs_box_runs(layout->ndim, layout->order, stored, box, &items);
+    return items * layout->itemsize >= RS_DIRECT_READ ? rs_min(items, most) : most;
+}
+
+/* ---- Transfers ------------------------------------------------------------------------------- */
+
+/* Transfers that wait to be made together. */
+typedef struct batch {
+    rs_io *io;
+    const char *path;
+    int n;
+    rs_transfer list[RS_IO_DEPTH];
+} batch;
+
+static resplit_status flush(batch *b, resplit_error *err)
+{
+    int n = b->n;
+    b->n = 0;
+    return n > 0 ? rs_io_move(b->io, b->list, n, b->path, err) : RESPLIT_OK;
+}
+
+static resplit_status add(batch *b, rs_transfer transfer, resplit_error *err)
+{
+    if (b->n == RS_IO_DEPTH) {
+        RS_TRY(flush(b, err));
+    }
+    b->list[b->n++] = transfer;
     return RESPLIT_OK;
 }
 
-resplit_status rs_file_read_box(const rs_block_file *file, const rs_box *box, void *memory, rs_cursor *cursor,
-                                resplit_error *err)
+/* In parts, so that one long transfer has many under way too. */
+static resplit_status add_parts(batch *b, rs_transfer transfer, resplit_error *err)
 {
-    return move_box(file, box, memory, READ, cursor, err);
+    int64_t end = transfer.n, least = transfer.least;
+    for (int64_t done = 0; done < end; done += PART) {
+        rs_transfer part = transfer;
+        part.memory += done;
+        part.at += done;
+        part.n = rs_min(PART, end - done);
+        part.least = rs_max(0, rs_min(part.n, least - done));
+        RS_TRY(add(b, part, err));
+    }
+    return RESPLIT_OK;
 }
 
-resplit_status rs_file_write_box(const rs_block_file *file, const rs_box *box, const void *memory, rs_cursor *cursor,
-                                 resplit_error *err)
+static int64_t sector_floor(int64_t at)
 {
-    return move_box(file, box, (char *)(uintptr_t)memory, WRITE, cursor, err);
+    return at - at % RS_SECTOR;
 }
+
+static int64_t sector_ceil(int64_t at)
+{
+    return sector_floor(at + RS_SECTOR - 1);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* The sectors around one run. */
+static resplit_status read_direct(batch *b, const runs *r, char *staging, char **data, resplit_error *err)
+{
+    int64_t place = runs_place(r), from = sector_floor(place);
+    rs_transfer all = {.fd = r->file->direct, .memory = staging, .at = from};
+    all.n = sector_ceil(place + r->bytes) - from;
+    all.least = place + r->bytes - from;
+    *data = staging + (place - from);
+    RS_TRY(add_parts(b, all, err));
+    return flush(b, err);
+}
+
+static resplit_status read_cached(batch *b, runs *r, char *memory, resplit_error *err)
+{
+    do {
+        rs_transfer run = {.fd = r->file->fd, .memory = memory, .n = r->bytes, .at = runs_place(r), .least = r->bytes};
+        RS_TRY(add(b, run, err));
+        memory += r->bytes;
+    } while (next_run(r->file->layout, r->box, r->n_outer, r->at));
+    return flush(b, err);
+}
+
+/* A file system may take the flag and refuse the transfer. */
+static bool try_cached(const rs_block_file *file, resplit_status rc, const resplit_error *why)
+{
+    return rc == RESPLIT_EIO && why->sys_errno == EINVAL && !file->insist;
+}
+
+resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_box *box, char *staging, char **data,
+                                rs_cursor *cursor, resplit_error *err)
+{
+    runs r;
+    batch b = {.io = io, .path = file->path};
+    runs_init(&r, file, box);
+    *data = staging;
+    if (r.n == 0) {
+        return RESPLIT_OK;
+    }
+    runs counted = r;
+    bool direct = file->direct >= 0 && r.n == 1 && r.bytes >= RS_DIRECT_READ;
+    if (direct) {
+        resplit_error why;
+        resplit_status rc = read_direct(&b, &r, staging, data, &why);
+        direct = rc == RESPLIT_OK;
+        if (!direct && !try_cached(file, rc, &why)) {
+            return rs_fail_with(err, &why);
+        }
+    }
+    if (!direct) {
+        *data = staging;
+        RS_TRY(read_cached(&b, &r, staging, err));
+    }
+    do {
+        count_run(cursor, runs_place(&counted), counted.bytes);
+    } while (next_run(file->layout, box, counted.n_outer, counted.at));
+    return RESPLIT_OK;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static resplit_status write_cached(const rs_block_file *file, char *memory, int64_t n, int64_t at, resplit_error *err)
+{
+    for (int64_t done = 0; done < n; done += WRITE_AT_ONCE) {
+        int64_t most = rs_min(n - done, WRITE_AT_ONCE);
+        RS_TRY(rs_file_write(file->fd, file->path, memory + done, most, at + done, err));
+        start_writeback(file->fd, at + done, most);
+    }
+    return RESPLIT_OK;
+}
+
+/* The whole sectors of a run directly, its ends through the cache. */
+static resplit_status write_direct(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
+                                   resplit_error *err)
+{
+    int64_t from = sector_ceil(at), to = sector_floor(at + n);
+    rs_transfer inside = {
+        .fd = file->direct, .write = true, .memory = memory + (from - at), .n = to - from, .at = from};
+    RS_TRY(write_cached(file, memory, from - at, at, err));
+    RS_TRY(write_cached(file, memory + (to - at), at + n - to, to, err));
+    RS_TRY(add_parts(b, inside, err));
+    return flush(b, err);
+}
+
+static bool is_direct(const rs_block_file *file, const char *memory, int64_t n, int64_t at)
+{
+    return file->direct >= 0 && n >= RS_DIRECT_WRITE && (int64_t)((uintptr_t)memory % RS_SECTOR) == rs_file_lead(at);
+}
+
+static resplit_status write_run(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
+                                resplit_error *err)
+{
+    resplit_error why;
+    if (!is_direct(file, memory, n, at)) {
+        return write_cached(file, memory, n, at, err);
+    }
+    resplit_status rc = write_direct(b, file, memory, n, at, &why);
+    if (rc == RESPLIT_OK) {
+        return RESPLIT_OK;
+    }
+    return try_cached(file, rc, &why) ? write_cached(file, memory, n, at, err) : rs_fail_with(err, &why);
+}
+
+resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
+                                 rs_cursor *cursor, resplit_error *err)
+{
+    runs r;
+    batch b = {.io = io, .path = file->path};
+    char *from = (char *)(uintptr_t)memory;
+    runs_init(&r, file, box);
+    if (r.n == 0) {
+        return RESPLIT_OK;
+    }
+    do {
+        int64_t place = runs_place(&r);
+        RS_TRY(write_run(&b, file, from, r.bytes, place, err));
+        count_run(cursor, place, r.bytes);
+        from += r.bytes;
+    } while (next_run(file->layout, box, r.n_outer, r.at));
+    return RESPLIT_OK;
+}
+
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 resplit_status rs_path_join(const char *folder, const char *name, char path[RS_PATH_MAX], resplit_error *err)
 {

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.h - the I/O backend: everything that the engine asks of the operating system. Errors name the file and the numbers.
+ * file.h - boxes of elements in block files, as transfers. Errors name the file and the numbers.
+ *
+ * Long runs pass by the page cache where the file can: what is copied once is not worth caching, and the cache costs
+ * more than the disk. Direct transfers are made of whole sectors, so
+ *
+ *     reading    the sectors around the run go to staging: the data begins somewhere in the first
+ *     writing    the sectors inside the run go directly, the two ends through the cache; for that, memory must lie as far
+ *                from a sector's beginning as its place in the file: rs_file_lead
  */
 #ifndef RS_FILE_H
 #define RS_FILE_H
 
+#include "engine/io.h"
 #include "geometry/grid.h"
 
-enum { RS_PATH_MAX = 4096 };
+enum {
+    RS_PATH_MAX = 4096,
+    RS_SECTOR = 4096,             /* no device asks for more */
+    RS_DIRECT_READ = 64 << 10,    /* shorter runs are read through the page cache, which reads ahead */
+    RS_DIRECT_WRITE = 256 << 10,  /* shorter runs are left to the system, which gathers them */
+    RS_DIRECT_BLOCK = 1024 << 10, /* smaller blocks are not worth a second descriptor */
+};
 
 /* A block's data in an open file. Borrowed: path dies with the caller's storage. */
 typedef struct rs_block_file {
     int fd;
+    int direct;  /* the same file, opened to pass by the page cache; -1: not */
+    bool insist; /* on the latter */
     const char *path;
     int64_t offset; /* of the data */
     const rs_layout *layout;
@@ -24,15 +40,31 @@ typedef struct rs_cursor {
     int64_t next, seeks, bytes;
 } rs_cursor;
 
-/* Moves the elements of `box` between the file and memory that holds the box in the layout's order. */
-resplit_status rs_file_read_box(const rs_block_file *file, const rs_box *box, void *memory, rs_cursor *cursor,
-                                resplit_error *err);
-resplit_status rs_file_write_box(const rs_block_file *file, const rs_box *box, const void *memory, rs_cursor *cursor,
-                                 resplit_error *err);
+/*
+ * Reads the elements of `box` into staging; *data, in it, holds them in the layout's order. Staging has room for the box, and
+ * for two sectors more when the file is direct.
+ */
+resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_box *box, char *staging, char **data,
+                                rs_cursor *cursor, resplit_error *err);
 
-/* Long runs will be read from this file, from its beginning to its end: the system may read far ahead. */
-void rs_file_will_stream(int fd);
+/* Writes memory that holds the box in the layout's order. */
+resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
+                                 rs_cursor *cursor, resplit_error *err);
 
+/* The elements of the longest slices of `box` that can be read directly: its runs, when they are long; else `most`. */
+int64_t rs_file_slice_items(const rs_layout *layout, const rs_box *stored, const rs_box *box, int64_t most);
+
+/* Where in the file the box begins, and where it ends. */
+int64_t rs_file_place(const rs_block_file *file, const rs_box *box);
+int64_t rs_file_end(const rs_block_file *file, const rs_box *box);
+
+/* Bytes between the beginning of a sector and the place, where direct writes want memory to begin. */
+static inline int64_t rs_file_lead(int64_t place)
+{
+    return place % RS_SECTOR;
+}
+
+/* Bytes that are no array data. */
 resplit_status rs_file_write(int fd, const char *path, const void *bytes, int64_t n, int64_t at, resplit_error *err);
 
 /* path = folder/name, or folder alone when name is "". */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files.h - the open block files of one array: a few descriptors, the least recently used one closed when room is needed.
+ * files.h - the open block files of one array, shared by all workers: a few descriptors, the least recently used one that
+ * nobody works on is closed when room is needed. Opening and closing happen outside the lock, so that workers do it at the
+ * same time.
  */
 #ifndef RS_FILES_H
 #define RS_FILES_H
@@ -8,31 +10,43 @@
 #include "engine/file.h"
 #include "format/format.h"
 
+#include <pthread.h>
+
 enum { RS_OPEN_FILES = 64 };
 
 typedef struct rs_open_file {
     int64_t block; /* number of the block; -1: free */
-    int fd;
+    int fd, direct;
+    int users;
+    bool opening;
     uint64_t used; /* when, in opens */
 } rs_open_file;
+
+typedef enum rs_direct { RS_DIRECT_AUTO, RS_DIRECT_ON, RS_DIRECT_OFF } rs_direct;
 
 typedef struct rs_files {
     const resplit_array *array;
     const char *root; /* where the array is, or is being made; borrowed */
-    int flags;        /* of open(2) */
-    bool streams;     /* blocks are read in long runs */
+    bool write;       /* blocks are made when they are not there */
+    rs_direct direct;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
     uint64_t clock;
-    char path[RS_PATH_MAX]; /* of the block that was asked for last */
+    resplit_status closed; /* the first failure that the system told only when a file was closed */
+    resplit_error why;
     rs_open_file file[RS_OPEN_FILES];
 } rs_files;
 
-void rs_files_init(rs_files *files, const resplit_array *array, const char *root, int flags);
-void rs_files_release(rs_files *files);
+void rs_files_init(rs_files *files, const resplit_array *array, const char *root, bool write, rs_direct direct);
 
-/* The block `index` of the array, open. `create` makes it, with its header. Borrowed until the next call. */
-resplit_status rs_files_get(rs_files *files, const int64_t *index, bool create, rs_block_file *out, resplit_error *err);
+/* Closes all. A failure that the system only tells now, or told earlier when it closed a file, is an error. */
+resplit_status rs_files_release(rs_files *files, resplit_error *err);
 
-/* Closes a block, if it is open. A failure that the system only tells now is an error. */
-resplit_status rs_files_close(rs_files *files, const int64_t *index, resplit_error *err);
+/* The block `index` of the array, open, until it is put back. `path` gets its path, which the block borrows. */
+resplit_status rs_files_get(rs_files *files, const int64_t *index, char path[RS_PATH_MAX], rs_block_file *out,
+                            resplit_error *err);
+
+/* done: it will not be asked for again. */
+void rs_files_put(rs_files *files, const rs_block_file *file, bool done);
 
 #endif

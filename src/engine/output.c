@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #define PART_SUFFIX ".resplit-part"
+#define DATA_NAME "data"
+#define PLAN_NAME "plan"
+#define OLD_NAME "old" /* an array that is being replaced where the system cannot exchange two names */
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
@@ -50,6 +53,31 @@ static resplit_status remove_array(const char *path, resplit_error *err)
         return rs_fail_errno(err, errno, "cannot remove '%s'", path);
     }
     return RESPLIT_OK;
+}
+
+static resplit_status remove_if_there(const char *path, resplit_error *err)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 ? remove_array(path, err) : RESPLIT_OK;
+}
+
+/* What an earlier run left in the part. Anything else in it is not ours, and stays. */
+static resplit_status clear_part(const rs_output *output, resplit_error *err)
+{
+    static const char *const names[] = {"journal", "journal-new", PLAN_NAME, DATA_NAME,
+                                        OLD_NAME}; /* what makes it whole first */
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[RS_PATH_MAX];
+        RS_TRY(rs_path_join(output->part, names[i], path, err));
+        RS_TRY(remove_if_there(path, err));
+    }
+    return RESPLIT_OK;
+}
+
+static void remove_part(const rs_output *output)
+{
+    (void)clear_part(output, NULL);
+    (void)rmdir(output->part);
 }
 
 /* ---- Checks before anything is written ------------------------------------------------------- */
@@ -182,29 +210,36 @@ static resplit_status check_target(const resplit_array *array, resplit_error *er
 
 /* ---- The part ------------------------------------------------------------------------------ */
 
+resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_error *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    if (snprintf(part, RS_PATH_MAX, "%.*s%s", (int)n, path, PART_SUFFIX) >= RS_PATH_MAX - 16) {
+        return rs_fail(err, RESPLIT_EINVAL, "the path '%s' is too long", path);
+    }
+    return RESPLIT_OK;
+}
+
 /* Opens and locks the part, made when it is not there. *again: it was published or removed meanwhile. */
 static resplit_status lock_part(rs_output *output, bool *again, resplit_error *err)
 {
-    const resplit_array *array = output->array;
     *again = false;
-    if (array->info.folder && mkdir(output->part, 0777) != 0 && errno != EEXIST) {
+    if (mkdir(output->part, 0777) != 0 && errno != EEXIST) {
         return rs_fail_errno(err, errno, "cannot make the folder '%s'", output->part);
     }
-    int flags = array->info.folder ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT;
-    output->lock = open(output->part, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+    output->lock = open(output->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (output->lock < 0) {
-        if (errno == ENOENT) {
-            *again = true;
-            return RESPLIT_OK;
-        }
-        return rs_fail_errno(err, errno, "cannot open '%s'", output->part);
+        *again = errno == ENOENT;
+        return *again ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot open '%s'", output->part);
     }
     if (flock(output->lock, LOCK_EX | LOCK_NB) != 0) {
         int why = errno;
         (void)close(output->lock);
         output->lock = -1;
         if (why == EWOULDBLOCK) {
-            return rs_fail(err, RESPLIT_EEXISTS, "another run is at work on '%s'", array->path);
+            return rs_fail(err, RESPLIT_EEXISTS, "another run is at work on '%s'", output->array->path);
         }
         return rs_fail_errno(err, why, "cannot lock '%s'", output->part);
     }
@@ -218,60 +253,169 @@ static resplit_status lock_part(rs_output *output, bool *again, resplit_error *e
     return RESPLIT_OK;
 }
 
-/* A part of the other kind (file, folder) than is wanted now: a run that died, with another target of this name. */
-static resplit_status remove_other_kind(const rs_output *output, resplit_error *err)
+/* A run that was killed between two renames left the old array in the part: it goes back to its place. */
+static resplit_status restore_old(const rs_output *output, resplit_error *err)
 {
+    char old[RS_PATH_MAX];
     struct stat st;
-    bool other = lstat(output->part, &st) == 0 && S_ISDIR(st.st_mode) != output->array->info.folder;
-    return other ? remove_array(output->part, err) : RESPLIT_OK;
+    RS_TRY(rs_path_join(output->part, OLD_NAME, old, err));
+    if (lstat(old, &st) != 0 || lstat(output->array->path, &st) == 0) {
+        return RESPLIT_OK;
+    }
+    return rename(old, output->array->path) == 0 ? RESPLIT_OK
+                                                 : rs_fail_errno(err, errno, "cannot move '%s' back to its place", old);
 }
 
-resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source,
-                               resplit_error *err)
+static resplit_status take_part(rs_output *output, resplit_error *err)
 {
-    *output = (rs_output){.array = array, .lock = -1};
-    if (array->path == NULL || source->path == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no files to read or write");
-    }
-    RS_TRY(check_places(array, source, err));
-    RS_TRY(check_target(array, err));
-    RS_TRY(check_space(array, err));
-    size_t n = strlen(array->path);
-    while (n > 1 && array->path[n - 1] == '/') {
-        n--;
-    }
-    if (snprintf(output->part, sizeof output->part, "%.*s%s", (int)n, array->path, PART_SUFFIX) >= RS_PATH_MAX) {
-        return rs_fail(err, RESPLIT_EINVAL, "the path '%s' is too long", array->path);
-    }
-    RS_TRY(remove_other_kind(output, err));
     bool again = true;
     for (int tries = 0; again && tries < 100; tries++) {
         RS_TRY(lock_part(output, &again, err));
     }
     if (again) {
-        return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", array->path);
+        return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", output->array->path);
     }
-    RS_TRY(check_target(array, err)); /* another run may have published while we waited for its part */
-    return array->info.folder ? empty_folder(output->part, err) : RESPLIT_OK;
+    return restore_old(output, err);
 }
 
-/* ---- Publishing ---------------------------------------------------------------------------- */
+static bool is_there(const char *path, const rs_job_id *id)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && (uint64_t)st.st_ino == id->inode && (uint64_t)st.st_dev == id->device;
+}
 
-static resplit_status write_manifest(const rs_output *output, resplit_error *err)
+/* Is there something to go on with? What belongs to another job is an error: it is not for us to throw it away. */
+static resplit_status look_at_earlier(rs_output *output, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
+                                      bool *on_disk, rs_job_id *found_id, resplit_error *err)
+{
+    bool found;
+    RS_TRY(rs_journal_read(output->lock, found_id, done, on_disk, &found, err));
+    if (!found) {
+        return RESPLIT_OK;
+    }
+    const char *what = found_id->problem != id->problem ? "was made for other arrays"
+                       : found_id->source != id->source ? "was made from other data: the source was changed meanwhile"
+                       : found_id->plan != id->plan     ? "was made by another plan"
+                                                        : NULL;
+    if (what != NULL) {
+        return rs_fail(err, RESPLIT_EEXISTS, "what an earlier run left in '%s' %s: run without --resume to start anew",
+                       output->part, what);
+    }
+    if (is_there(output->array->path, found_id)) {
+        *earlier = RS_EARLIER_ALL;
+    } else if (is_there(output->data, found_id)) {
+        *earlier = RS_EARLIER_PART;
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status make_data(rs_output *output, rs_job_id *id, resplit_error *err)
+{
+    struct stat st;
+    int failed;
+    if (output->array->info.folder) {
+        failed = mkdir(output->data, 0777);
+    } else {
+        failed = open(output->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        failed = failed >= 0 ? close(failed) : -1;
+    }
+    if (failed != 0 || lstat(output->data, &st) != 0) {
+        return rs_fail_errno(err, errno, "cannot make '%s'", output->data);
+    }
+    id->device = (uint64_t)st.st_dev;
+    id->inode = (uint64_t)st.st_ino;
+    return RESPLIT_OK;
+}
+
+static resplit_status write_text(const char *folder, const char *name, const rs_text *text, resplit_error *err)
 {
     char path[RS_PATH_MAX];
-    rs_text text = {0};
-    RS_TRY(rs_path_join(output->part, RS_MANIFEST_NAME, path, err));
+    RS_TRY(rs_path_join(folder, name, path, err));
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
         return rs_fail_errno(err, errno, "cannot create '%s'", path);
     }
-    resplit_status rc = rs_manifest_write(output->array, &text, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_file_write(fd, path, text.s, (int64_t)text.n, 0, err);
-    }
+    resplit_status rc = rs_file_write(fd, path, text->s, (int64_t)text->n, 0, err);
     if (close(fd) != 0 && rc == RESPLIT_OK) {
         rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
+    }
+    return rc;
+}
+
+/* Data and plan before the journal: a part with a journal has everything that a resume needs. */
+static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs_text *plan, resplit_error *err)
+{
+    static const rs_progress nothing;
+    rs_job_id mine = *id;
+    RS_TRY(clear_part(output, err));
+    RS_TRY(make_data(output, &mine, err));
+    if (plan != NULL) {
+        RS_TRY(write_text(output->part, PLAN_NAME, plan, err));
+    }
+    return rs_journal_begin(&output->journal, output->lock, output->sync, &mine, &nothing, true, err);
+}
+
+static resplit_status begin(rs_output *output, const resplit_array *source, bool resume, const rs_job_id *id,
+                            const rs_text *plan, rs_earlier *earlier, rs_progress *done, resplit_error *err)
+{
+    rs_job_id found = *id;
+    bool on_disk = true;
+    RS_TRY(check_places(output->array, source, err));
+    RS_TRY(rs_output_part(output->array->path, output->part, err));
+    RS_TRY(rs_path_join(output->part, DATA_NAME, output->data, err));
+    if (!resume || access(output->part, F_OK) != 0) {
+        RS_TRY(check_target(output->array, err));
+        RS_TRY(check_space(output->array, err));
+    }
+    RS_TRY(take_part(output, err));
+    if (resume) {
+        RS_TRY(look_at_earlier(output, id, earlier, done, &on_disk, &found, err));
+    }
+    if (*earlier == RS_EARLIER_ALL) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(check_target(output->array, err)); /* another run may have published while we waited for its part */
+    if (*earlier == RS_EARLIER_PART) {
+        return rs_journal_begin(&output->journal, output->lock, output->sync, &found, done, on_disk, err);
+    }
+    *done = (rs_progress){{0, 0}, 0};
+    RS_TRY(check_space(output->array, err));
+    resplit_status rc = make_part(output, id, plan, err);
+    if (rc != RESPLIT_OK) {
+        remove_part(output);
+    }
+    return rc;
+}
+
+resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
+                               const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
+                               resplit_error *err)
+{
+    output->array = array;
+    output->lock = -1;
+    output->journal.fd = -1;
+    *earlier = RS_EARLIER_NONE;
+    *done = (rs_progress){{0, 0}, 0};
+    if (array->path == NULL || source->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no files to read or write");
+    }
+    RS_TRY(begin(output, source, resume, id, plan, earlier, done, err));
+    if (*earlier == RS_EARLIER_ALL) { /* only the part is left to remove */
+        remove_part(output);
+        (void)close(output->lock);
+        output->lock = -1;
+    }
+    return RESPLIT_OK;
+}
+
+/* ---- Publishing ---------------------------------------------------------------------------- */
+
+static resplit_status write_manifest(const rs_output *output, uint64_t fingerprint, resplit_error *err)
+{
+    rs_text text = {0};
+    resplit_status rc = rs_manifest_write(output->array, fingerprint, &text, err);
+    if (rc == RESPLIT_OK) {
+        rc = write_text(output->data, RS_MANIFEST_NAME, &text, err);
     }
     rs_text_release(&text);
     return rc;
@@ -280,8 +424,11 @@ static resplit_status write_manifest(const rs_output *output, resplit_error *err
 /* Everything that was written is on disk before it gets its name. One call for all files where the system has it. */
 static resplit_status sync_part(const rs_output *output, resplit_error *err)
 {
+    if (output->sync == RS_SYNC_NONE) {
+        return RESPLIT_OK;
+    }
 #ifdef __linux__
-    int failed = output->array->info.folder ? syncfs(output->lock) : fsync(output->lock);
+    int failed = syncfs(output->lock);
 #else
     int failed = fsync(output->lock);
     sync();
@@ -289,32 +436,29 @@ static resplit_status sync_part(const rs_output *output, resplit_error *err)
     return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot bring '%s' to disk", output->part);
 }
 
-/* The old array and the new one change places in one move, where the system can; then the old one goes. */
+/* The old array and the new one change places in one move, where the system can. The old one goes with the part. */
 static resplit_status replace(const rs_output *output, resplit_error *err)
 {
     const char *path = output->array->path;
 #ifdef RENAME_EXCHANGE
-    if (renameat2(AT_FDCWD, output->part, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
-        return remove_array(output->part, err);
+    if (renameat2(AT_FDCWD, output->data, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+        return RESPLIT_OK;
     }
     if (errno != EINVAL && errno != ENOSYS && errno != ENOENT) {
         return rs_fail_errno(err, errno, "cannot replace '%s'", path);
     }
 #endif
     char old[RS_PATH_MAX];
-    if (snprintf(old, sizeof old, "%.*s.resplit-old", (int)(strlen(output->part) - strlen(PART_SUFFIX)), output->part)
-        >= RS_PATH_MAX) {
-        return rs_fail(err, RESPLIT_EINVAL, "the path '%s' is too long", path);
-    }
+    RS_TRY(rs_path_join(output->part, OLD_NAME, old, err));
     if (rename(path, old) != 0 && errno != ENOENT) {
         return rs_fail_errno(err, errno, "cannot move '%s' away", path);
     }
-    if (rename(output->part, path) != 0) {
+    if (rename(output->data, path) != 0) {
         int why = errno;
         (void)rename(old, path);
-        return rs_fail_errno(err, why, "cannot rename '%s' to '%s'", output->part, path);
+        return rs_fail_errno(err, why, "cannot rename '%s' to '%s'", output->data, path);
     }
-    return access(old, F_OK) == 0 ? remove_array(old, err) : RESPLIT_OK;
+    return RESPLIT_OK;
 }
 
 /* A file that appeared meanwhile is not replaced. A folder cannot be renamed onto one that is not empty. */
@@ -323,52 +467,58 @@ static resplit_status move_in(const rs_output *output, resplit_error *err)
     const char *path = output->array->path;
     int failed = -1;
     if (!output->array->info.folder) {
-        failed = link(output->part, path);
+        failed = link(output->data, path);
         if (failed == 0) {
-            (void)unlink(output->part);
+            (void)unlink(output->data);
             return RESPLIT_OK;
         }
         if (errno == EEXIST) {
             return rs_fail(err, RESPLIT_EEXISTS, "'%s' appeared during the run: it is not replaced", path);
         }
     }
-    failed = rename(output->part, path); /* also where the file system has no links */
-    return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot rename '%s' to '%s'", output->part, path);
+    failed = rename(output->data, path); /* also where the file system has no links */
+    return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot rename '%s' to '%s'", output->data, path);
 }
 
-static void sync_parent(const char *path)
+/* The new name is on disk before anything is removed. Some file systems cannot do that for a folder. */
+static resplit_status sync_parent(const char *path, resplit_error *err)
 {
     char parent[RS_PATH_MAX];
-    if (rs_path_parent(path, parent, NULL) == RESPLIT_OK) {
-        int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd >= 0) {
-            (void)fsync(fd); /* some file systems cannot; the rename is ordered after the data all the same */
-            (void)close(fd);
-        }
+    RS_TRY(rs_path_parent(path, parent, err));
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0) {
+        (void)close(fd);
     }
+    return failed == 0 || failed == EINVAL || failed == ENOTSUP || failed == EBADF
+               ? RESPLIT_OK
+               : rs_fail_errno(err, failed, "'%s' is complete, but its name may not survive a loss of power", path);
 }
 
-resplit_status rs_output_publish(rs_output *output, resplit_error *err)
+resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err)
 {
     if (output->array->info.folder) {
-        RS_TRY(write_manifest(output, err));
+        RS_TRY(write_manifest(output, fingerprint, err));
     }
     RS_TRY(sync_part(output, err));
     struct stat st;
     bool there = lstat(output->array->path, &st) == 0;
     RS_TRY(there && output->array->overwrite ? replace(output, err) : move_in(output, err));
-    sync_parent(output->array->path);
-    (void)close(output->lock);
-    output->lock = -1;
-    return RESPLIT_OK;
+    resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->array->path, err) : RESPLIT_OK;
+    rs_output_abandon(output, false);
+    return rc;
 }
 
-void rs_output_abandon(rs_output *output)
+void rs_output_abandon(rs_output *output, bool keep)
 {
+    rs_journal_end(&output->journal);
     if (output->lock < 0) {
         return;
     }
-    (void)remove_array(output->part, NULL);
+    if (!keep) {
+        (void)clear_part(output, NULL);
+    }
+    (void)rmdir(output->part); /* when it is empty */
     (void)close(output->lock);
     output->lock = -1;
 }

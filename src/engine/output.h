@@ -2,34 +2,49 @@
 /*
  * output.h - an array in the making. It grows beside its final place and appears there only when it is whole:
  *
- *     out.resplit-part/   a folder of blocks, or one file; locked while a run is at work on it
- *     out/                the same, renamed, when everything is written and on disk
+ *     out.resplit-part/   locked while a run is at work on it
+ *         data            a folder of blocks, or one file
+ *         plan            what is being done, to go on with it
+ *         journal         how far it is
+ *     out                 the data, renamed, when everything is written and on disk
  *
- * A run that dies leaves only the part, which no reader takes for an array and which the next run removes.
+ * A run that dies leaves only the part, which no reader takes for an array. The next run goes on with it or removes it.
  */
 #ifndef RS_OUTPUT_H
 #define RS_OUTPUT_H
 
 #include "engine/file.h"
+#include "engine/journal.h"
 #include "format/format.h"
 
 typedef struct rs_output {
     const resplit_array *array;
-    char part[RS_PATH_MAX]; /* where it grows */
+    rs_sync sync;
+    char part[RS_PATH_MAX];
+    char data[RS_PATH_MAX]; /* where it grows */
     int lock;               /* descriptor of the part, locked; -1: none */
+    rs_journal journal;
 } rs_output;
+
+/* What there is of an earlier run. */
+typedef enum rs_earlier { RS_EARLIER_NONE, RS_EARLIER_PART, RS_EARLIER_ALL } rs_earlier;
+
+/* Where the part of a target is. */
+resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_error *err);
 
 /*
  * Checks what can be checked before anything is written (places, free space, free inodes, what is there already, another
- * run at work), then makes an empty part.
+ * run at work), then makes an empty part with a journal. With `resume`, goes on with the part of an earlier run of the same
+ * job: *done says how far it came; RS_EARLIER_ALL: it was published, there is nothing left to do. plan: what is kept for that; may be NULL.
  */
-resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source,
+resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
+                               const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
                                resplit_error *err);
 
 /* Writes the manifest, brings everything to disk and publishes it. The output is then ended. */
-resplit_status rs_output_publish(rs_output *output, resplit_error *err);
+resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err);
 
-/* Removes the part. Does nothing after a publish. */
-void rs_output_abandon(rs_output *output);
+/* Ends an output that was not published: keeps the part, for a resume, or removes it. Does nothing after a publish. */
+void rs_output_abandon(rs_output *output, bool keep);
 
 #endif

@@ -63,21 +63,37 @@ static resplit_status add_unit(rs_pending *pending, int64_t key, rs_unit **out, 
     return RESPLIT_OK;
 }
 
-static resplit_status add_piece(rs_pending *pending, rs_unit *unit, const rs_box *box, resplit_error *err)
+/* Small pieces are not written directly, so it does not matter where they begin. */
+static int64_t room_for(int64_t bytes)
+{
+    return bytes >= RS_LARGE_PIECE ? bytes + RS_LEAD_MOST : bytes;
+}
+
+static resplit_status add_piece(rs_pending *pending, rs_unit *unit, const rs_box *box, int64_t lead, resplit_error *err)
 {
     void *record = NULL, *memory = NULL;
-    int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize;
+    int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize, room = room_for(bytes);
     RS_TRY(rs_budget_alloc(pending->budget, sizeof(rs_piece), &record, err));
-    resplit_status rc = rs_budget_alloc(pending->budget, bytes, &memory, err);
+    resplit_status rc = rs_budget_alloc(pending->budget, room, &memory, err);
     if (rc != RESPLIT_OK) {
         rs_budget_release(pending->budget, record, sizeof(rs_piece));
         return rc;
     }
     rs_piece *piece = record;
-    *piece = (rs_piece){.next = unit->pieces, .bytes = bytes};
-    piece->view = rs_view_of(pending->target->ndim, pending->target->order, box, pending->target->itemsize, memory);
+    char *base = (char *)memory + (room > bytes ? lead : 0);
+    *piece = (rs_piece){.next = unit->pieces, .memory = memory, .bytes = room};
+    piece->view = rs_view_of(pending->target->ndim, pending->target->order, box, pending->target->itemsize, base);
     unit->pieces = piece;
     return RESPLIT_OK;
+}
+
+static bool has_room(const rs_pending *pending, const rs_unit *unit, const rs_box *box)
+{
+    const rs_budget *budget = pending->budget;
+    int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize;
+    return rs_budget_cost(budget, room_for(bytes)) + rs_budget_cost(budget, sizeof(rs_piece))
+               + (unit == NULL ? rs_budget_cost(budget, sizeof(rs_unit)) : 0)
+           <= rs_budget_room(budget);
 }
 
 static bool is_box(int ndim, const rs_box *a, const rs_box *b)
@@ -86,19 +102,38 @@ static bool is_box(int ndim, const rs_box *a, const rs_box *b)
     return memcmp(a->lo, b->lo, n) == 0 && memcmp(a->hi, b->hi, n) == 0;
 }
 
-resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, const rs_view **out,
-                                resplit_error *err)
+resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, int64_t lead, rs_unit **unit,
+                                rs_piece **out, resplit_error *err)
 {
-    rs_unit *unit = rs_pending_find(pending, key);
-    *out = NULL;
-    if (unit == NULL) {
-        RS_TRY(add_unit(pending, key, &unit, err));
+    *unit = rs_pending_find(pending, key);
+    *out = *unit != NULL ? (*unit)->pieces : NULL;
+    while (*out != NULL && !is_box(pending->target->ndim, &(*out)->view.box, box)) {
+        *out = (*out)->next;
     }
-    if (unit->pieces == NULL || !is_box(pending->target->ndim, &unit->pieces->view.box, box)) {
-        RS_TRY(add_piece(pending, unit, box, err));
+    if (*out != NULL || !has_room(pending, *unit, box)) {
+        return RESPLIT_OK;
     }
-    *out = &unit->pieces->view;
+    if (*unit == NULL) {
+        RS_TRY(add_unit(pending, key, unit, err));
+    }
+    RS_TRY(add_piece(pending, *unit, box, lead, err));
+    *out = (*unit)->pieces;
     return RESPLIT_OK;
+}
+
+rs_piece *rs_unit_piece(const rs_unit *unit, int ndim, const rs_box *box)
+{
+    rs_piece *piece = unit->pieces;
+    for (bool holds = false; piece != NULL; piece = piece->next) {
+        holds = true;
+        for (int d = 0; d < ndim; d++) {
+            holds = holds && piece->view.box.lo[d] <= box->lo[d] && box->hi[d] <= piece->view.box.hi[d];
+        }
+        if (holds) {
+            break;
+        }
+    }
+    return piece;
 }
 
 void rs_pending_drop(rs_pending *pending, rs_unit *unit)
@@ -111,7 +146,7 @@ void rs_pending_drop(rs_pending *pending, rs_unit *unit)
     while (unit->pieces != NULL) {
         rs_piece *piece = unit->pieces;
         unit->pieces = piece->next;
-        rs_budget_release(pending->budget, piece->view.base, piece->bytes);
+        rs_budget_release(pending->budget, piece->memory, piece->bytes);
         rs_budget_release(pending->budget, piece, sizeof(rs_piece));
     }
     rs_budget_release(pending->budget, unit, sizeof(rs_unit));

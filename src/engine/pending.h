@@ -14,9 +14,15 @@
 #include "base/budget.h"
 #include "geometry/copy.h"
 
+enum {
+    RS_LARGE_PIECE = 1 << 20,
+    RS_LEAD_MOST = 4096,
+};
+
 typedef struct rs_piece {
     struct rs_piece *next;
     rs_view view;
+    void *memory; /* where the view's begins, or a little before */
     int64_t bytes;
 } rs_piece;
 
@@ -24,6 +30,8 @@ typedef struct rs_unit {
     struct rs_unit *next; /* in the same slot of the table */
     int64_t key;
     rs_piece *pieces; /* the newest first */
+    int busy;         /* slices that are being copied into it, or will be */
+    void *outgoing;   /* once all of it was asked for: the write that waits for it */
 } rs_unit;
 
 typedef struct rs_pending {
@@ -38,12 +46,18 @@ resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_
                                resplit_error *err);
 void rs_pending_release(rs_pending *pending);
 
-/* The memory for `box`, which is a unit or the part of it in the current buffer: made when it is not the newest piece. */
-resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, const rs_view **out,
-                                resplit_error *err);
+/*
+ * The piece for `box`, which is a unit or the part of it in the current buffer: made when it is not there. Large pieces begin
+ * `lead` bytes after a page's beginning. *out is NULL when there is no room in the budget now.
+ */
+resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, int64_t lead, rs_unit **unit,
+                                rs_piece **out, resplit_error *err);
 
 /* The unit with this key, or NULL. */
 rs_unit *rs_pending_find(const rs_pending *pending, int64_t key);
+
+/* The piece of a unit that holds `box`, or NULL. */
+rs_piece *rs_unit_piece(const rs_unit *unit, int ndim, const rs_box *box);
 
 void rs_pending_drop(rs_pending *pending, rs_unit *unit);
 

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run.c - the loop over steps. */
+/* run.c - hands out the steps of a plan of buffers, and does them. */
 #include "engine/run.h"
 
-#include "geometry/slices.h"
-
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static int64_t staging_items(const rs_run *run)
-{
-    return run->plan->staging_bytes / run->problem->itemsize;
-}
 
 /* A unit is known by its first element. */
 static int64_t unit_key(const rs_problem *problem, const rs_box *unit)
@@ -24,88 +15,342 @@ static int64_t unit_key(const rs_problem *problem, const rs_box *unit)
     return key;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------- */
+/* ---- Handing out: with the lock -------------------------------------------------------------- */
 
-/* Copies the elements of `box` that staging holds in `slice` into the unit of target block `index`. */
-static resplit_status scatter_to(rs_run *run, const rs_steps *steps, const int64_t *index, const rs_view *slice,
-                                 const rs_box *box, resplit_error *err)
-{
-    int ndim = run->problem->ndim;
-    rs_box unit = rs_steps_unit(steps, index), piece = unit, common;
-    if (!rs_box_intersect(ndim, &unit, box, &common)) {
-        return RESPLIT_OK;
-    }
-    if (!run->plan->whole_units) {
-        (void)rs_box_intersect(ndim, &unit, &steps->buffer, &piece);
-    }
-    const rs_view *place;
-    RS_TRY(rs_pending_place(&run->pending, unit_key(run->problem, &unit), &piece, &place, err));
-    rs_view_copy(ndim, run->problem->itemsize, &common, place, slice);
-    return RESPLIT_OK;
-}
+typedef enum handing { HANDED, BLOCKED, ENDED } handing;
 
-/* Staging holds `slice` of a source block; `wanted` is what this step is about. */
-static resplit_status scatter(rs_run *run, const rs_steps *steps, const rs_box *slice, const rs_box *wanted,
-                              resplit_error *err)
+static void begin_reading(rs_run *run)
 {
     const rs_problem *problem = run->problem;
-    rs_view view = rs_view_of(problem->ndim, problem->source.order, slice, problem->itemsize, run->staging[0]);
-    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    rs_box box;
-    if (!rs_box_intersect(problem->ndim, slice, wanted, &box)) {
-        return RESPLIT_OK;
-    }
-    rs_layout_range(&problem->target, &box, lo, hi);
-    memcpy(index, lo, sizeof index);
-    do {
-        RS_TRY(scatter_to(run, steps, index, &view, &box, err));
-    } while (rs_index_next(problem->ndim, lo, hi, index));
-    return RESPLIT_OK;
-}
-
-resplit_status rs_run_open_source(rs_run *run, const rs_step *step, rs_block_file *file, resplit_error *err)
-{
-    int64_t index[RS_MAX_NDIM] = {0};
-    for (int d = 0; d < run->problem->ndim; d++) {
-        index[d] = step->block[d] + run->problem->source_index[d];
-    }
-    RS_TRY(rs_files_get(&run->sources, index, false, file, err));
-    file->layout = &run->problem->source;
-    file->stored = &step->stored;
-    run->cursor = (rs_cursor){.next = -1};
-    return RESPLIT_OK;
-}
-
-static resplit_status read_step(rs_run *run, const rs_steps *steps, const rs_step *step, resplit_error *err)
-{
-    const rs_problem *problem = run->problem;
-    int64_t volume = rs_box_volume(problem->ndim, &step->box);
-    if (volume == 0) {
-        return RESPLIT_OK;
-    }
-    rs_block_file file;
-    RS_TRY(rs_run_open_source(run, step, &file, err));
+    const rs_step *step = &run->step;
+    int64_t most = rs_run_staging_items(run), volume = rs_box_volume(problem->ndim, &step->box);
     const rs_box *access = problem->source.atomic ? &step->stored : &step->box;
-    rs_slices slices;
-    rs_box slice;
-    rs_slices_init(&slices, problem->ndim, problem->source.order, access, staging_items(run));
-    while (rs_slices_next(&slices, &slice)) {
-        RS_TRY(rs_file_read_box(&file, &slice, run->staging[0], &run->cursor, err));
-        RS_TRY(scatter(run, steps, &slice, &step->box, err));
+    if (volume > 0) {
+        if (run->sources.direct != RS_DIRECT_OFF) {
+            most = rs_file_slice_items(&problem->source, &step->stored, access, most);
+        }
+        rs_slices_init(&run->slices, problem->ndim, problem->source.order, access, most);
+        run->next = (rs_job){.kind = RS_JOB_READ, .step = *step, .buffer = run->steps.buffer, .cursor = {.next = -1}};
+        run->at = RS_AT_SLICE;
     }
-    run->actual.read_seeks += run->cursor.seeks;
-    run->actual.bytes_read += run->cursor.bytes;
     run->held += volume * problem->itemsize;
     run->actual.held_bytes = rs_max(run->actual.held_bytes, run->held);
-    return RESPLIT_OK;
+}
+
+static void next_step(rs_run *run)
+{
+    if (!rs_steps_next(&run->steps, &run->step)) {
+        run->at = RS_AT_END;
+    } else if (run->step.kind == RS_STEP_WRITE) {
+        run->at = RS_AT_WRITE;
+    } else {
+        begin_reading(run);
+    }
+}
+
+/* The next slice of the block, whose place in memory is looked for from now on. */
+static void next_slice(rs_run *run)
+{
+    rs_job *job = &run->next;
+    if (!rs_slices_next(&run->slices, &job->slice)) {
+        run->at = RS_AT_STEP;
+        return;
+    }
+    /* of a block that can only be read whole, some slices are not wanted, and are read all the same */
+    job->any_wanted = rs_box_intersect(run->problem->ndim, &job->slice, &job->step.box, &job->wanted);
+    job->n_touched = 0;
+    run->unwanted = job->any_wanted;
+    if (job->any_wanted) {
+        rs_layout_range(&run->problem->target, &job->wanted, run->place_lo, run->place_hi);
+        memcpy(run->place_at, run->place_lo, sizeof run->place_at);
+    }
+    run->at = RS_AT_PLACE;
+}
+
+/* Where the slice's part of target block `index` goes: the unit and the piece of it. */
+static rs_box piece_of(const rs_run *run, const rs_box *unit)
+{
+    rs_box piece = *unit;
+    if (!run->plan->whole_units) {
+        (void)rs_box_intersect(run->problem->ndim, unit, &run->steps.buffer, &piece);
+    }
+    return piece;
+}
+
+/* Where in its file a unit begins, if it lies there in one piece: there memory should begin too. */
+static int64_t lead_of(const rs_run *run, const rs_box *unit)
+{
+    rs_box stored = rs_layout_stored(&run->problem->target, run->place_at);
+    rs_block_file file = {.layout = &run->problem->target,
+                          .stored = &stored,
+                          .offset = rs_array_block_offset(run->target, run->place_at)};
+    return rs_file_lead(rs_file_place(&file, unit));
+}
+
+/* False: there is no room now. */
+static bool place_one(rs_run *run)
+{
+    rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
+    rs_job *job = &run->next;
+    rs_unit *at = NULL;
+    rs_piece *to = NULL;
+    if (!rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed)) {
+        resplit_error why;
+        resplit_status rc =
+            rs_pending_place(&run->pending, unit_key(run->problem, &unit), &piece, lead_of(run, &unit), &at, &to, &why);
+        if (rc == RESPLIT_OK && to == NULL) {
+            if (run->n_reading > 0 || run->n_outgoing > 0) {
+                return false;
+            }
+            rc = rs_fail(&why, RESPLIT_EINTERNAL, "the plan promised to stay inside %lld bytes",
+                         (long long)run->plan->memory);
+        }
+        if (rc != RESPLIT_OK) {
+            rs_run_fail(run, &why);
+            return false;
+        }
+        at->busy++;
+        run->unwanted = false;
+    }
+    if (job->n_touched < RS_TOUCHED) {
+        job->touched[job->n_touched].unit = at;
+        job->touched[job->n_touched++].piece = to;
+    }
+    return true;
+}
+
+/* Memory for all of the slice; then it can be read. */
+static handing place(rs_run *run, rs_job *out)
+{
+    bool more = run->next.any_wanted;
+    while (more) {
+        if (!place_one(run)) {
+            return BLOCKED;
+        }
+        more = rs_index_next(run->problem->ndim, run->place_lo, run->place_hi, run->place_at);
+    }
+    run->at = RS_AT_SLICE;
+    if (run->unwanted) {
+        return ENDED;
+    }
+    *out = run->next;
+    run->n_reading++;
+    rs_block_file file = {.layout = &run->problem->source, .stored = &out->step.stored};
+    run->next.cursor.next = rs_file_end(&file, &out->slice);
+    return HANDED;
+}
+
+/* The unit of a WRITE step is on its way out, and written once the slices at work on it are copied. */
+static handing send_out(rs_run *run)
+{
+    const rs_problem *problem = run->problem;
+    const rs_step *step = &run->step;
+    rs_time time = rs_steps_time(&run->steps, step->block, &step->box);
+    int64_t volume = rs_box_volume(problem->ndim, &step->box);
+    if (!rs_time_before(time, run->resumed)) {
+        rs_outgoing *outgoing = rs_outgoing_add(run, step, time);
+        if (outgoing == NULL) {
+            return BLOCKED;
+        }
+        outgoing->unit = volume > 0 ? rs_pending_find(&run->pending, unit_key(problem, &step->box)) : NULL;
+        if (volume > 0 && outgoing->unit == NULL) {
+            resplit_error why;
+            (void)rs_fail(&why, RESPLIT_EINTERNAL, "a unit is to be written before anything of it was read");
+            rs_run_fail(run, &why);
+            return BLOCKED;
+        }
+        if (outgoing->unit != NULL) {
+            outgoing->unit->outgoing = outgoing;
+        }
+        if (outgoing->unit == NULL || outgoing->unit->busy == 0) {
+            outgoing->state = RS_READY;
+        }
+    }
+    run->held -= volume * problem->itemsize;
+    run->at = RS_AT_STEP;
+    return HANDED;
+}
+
+/* Goes on through the steps until there is a slice to read. */
+static handing next_read(rs_run *run, rs_job *out)
+{
+    while (!run->failed) {
+        handing got = HANDED;
+        switch (run->at) {
+        case RS_AT_STEP: next_step(run); break;
+        case RS_AT_SLICE: next_slice(run); break;
+        case RS_AT_PLACE:
+            got = place(run, out);
+            if (got == HANDED) {
+                return HANDED;
+            }
+            break;
+        case RS_AT_WRITE: got = send_out(run); break;
+        case RS_AT_END: return ENDED;
+        }
+        if (got == BLOCKED) {
+            return BLOCKED;
+        }
+    }
+    return BLOCKED;
+}
+
+/* The oldest write that is ready. */
+static rs_outgoing *find_ready(const rs_run *run)
+{
+    int most = run->n_workers * RS_OUTGOING;
+    for (int i = 0; i < run->n_outgoing; i++) {
+        rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + i) % most];
+        if (outgoing->state == RS_READY) {
+            return outgoing;
+        }
+    }
+    return NULL;
+}
+
+static bool take_write(rs_run *run, rs_job *out)
+{
+    rs_outgoing *ready = find_ready(run);
+    if (ready == NULL) {
+        return false;
+    }
+    ready->state = RS_WRITING;
+    run->n_writing++;
+    out->kind = RS_JOB_WRITE;
+    out->outgoing = ready;
+    return true;
+}
+
+/*
+ * Something to do, or false when there is nothing more. Half of the workers write when there is something to write: a disk
+ * that reads and writes at the same time is done sooner. All of them do when nothing can be read.
+ */
+static bool next_job(rs_worker *worker)
+{
+    rs_run *run = worker->run;
+    rs_job *job = &worker->job;
+    while (!run->failed) {
+        if (run->n_writing < (run->n_workers + 1) / 2 && take_write(run, job)) {
+            return true;
+        }
+        handing got = next_read(run, job);
+        if (got == HANDED || take_write(run, job)) {
+            return true;
+        }
+        if (run->failed || (got == ENDED && run->n_outgoing == 0 && run->n_reading == 0)) {
+            break;
+        }
+        rs_run_wait(worker);
+    }
+    return false;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/* The i-th unit that a slice touches, which is that of target block `index`, and its piece; NULL: not wanted. */
+static rs_unit *find_touched(rs_run *run, const rs_job *job, int i, const int64_t *index, rs_piece **piece)
+{
+    if (i < job->n_touched) {
+        *piece = job->touched[i].piece;
+        return job->touched[i].unit;
+    }
+    rs_box box = rs_unit_in(run->problem, run->plan, &job->buffer, index), common;
+    (void)rs_box_intersect(run->problem->ndim, &box, &job->wanted, &common);
+    rs_unit *unit = rs_pending_find(&run->pending, unit_key(run->problem, &box));
+    *piece = unit != NULL ? rs_unit_piece(unit, run->problem->ndim, &common) : NULL;
+    return unit;
+}
+
+/* Copies what was read into the units, and adds up its fingerprint. */
+static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
+{
+    rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_job *job = &worker->job;
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
+    rs_layout_range(&problem->target, &job->wanted, lo, hi);
+    memcpy(index, lo, sizeof index);
+    int i = 0;
+    do {
+        rs_piece *piece;
+        bool known = i < job->n_touched;
+        if (!known) {
+            (void)pthread_mutex_lock(&run->lock);
+        }
+        (void)find_touched(run, job, i++, index, &piece);
+        if (!known) {
+            (void)pthread_mutex_unlock(&run->lock);
+        }
+        if (piece == NULL) {
+            continue;
+        }
+        rs_box common;
+        (void)rs_box_intersect(problem->ndim, &piece->view.box, &job->wanted, &common);
+        rs_view_copy(problem->ndim, problem->itemsize, &common, &piece->view, &view);
+        *fingerprint =
+            rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &view));
+    } while (rs_index_next(problem->ndim, lo, hi, index));
+}
+
+/* The slice is copied: units that waited for it may go. With the lock. */
+static void let_go(rs_run *run, const rs_job *job)
+{
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    rs_layout_range(&run->problem->target, &job->wanted, lo, hi);
+    memcpy(index, lo, sizeof index);
+    int i = 0;
+    do {
+        rs_piece *piece;
+        rs_unit *unit = find_touched(run, job, i++, index, &piece);
+        if (unit != NULL && --unit->busy == 0 && unit->outgoing != NULL) {
+            ((rs_outgoing *)unit->outgoing)->state = RS_READY;
+        }
+    } while (rs_index_next(run->problem->ndim, lo, hi, index));
+}
+
+static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, resplit_error *err)
+{
+    rs_block_file file;
+    rs_job *job = &worker->job;
+    char *data;
+    RS_TRY(rs_run_open_source(worker, &job->step, &file, err));
+    if (job->cursor.next >= 0) {
+        job->cursor.next += file.offset;
+    }
+    resplit_status rc = rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
+    rs_files_put(&worker->run->sources, &file, false);
+    if (rc == RESPLIT_OK && job->any_wanted) {
+        scatter(worker, data, fingerprint);
+    }
+    return rc;
+}
+
+static resplit_status do_read(rs_worker *worker, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    const rs_job *job = &worker->job;
+    uint64_t fingerprint = 0;
+    resplit_status rc = read_slice(worker, &fingerprint, err);
+    (void)pthread_mutex_lock(&run->lock);
+    if (job->any_wanted) {
+        let_go(run, job);
+    }
+    run->n_reading--;
+    run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, fingerprint);
+    run->actual.read_seeks += job->cursor.seeks;
+    run->actual.bytes_read += job->cursor.bytes;
+    (void)pthread_cond_broadcast(&run->change);
+    (void)pthread_mutex_unlock(&run->lock);
+    return rc;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void gather(rs_run *run, const rs_unit *unit, const rs_box *box)
+static void gather(rs_run *run, const rs_unit *unit, const rs_box *box, char *memory)
 {
     const rs_problem *problem = run->problem;
-    rs_view slice = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, run->staging[0]);
+    rs_view slice = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, memory);
     for (const rs_piece *piece = unit->pieces; piece != NULL; piece = piece->next) {
         rs_box common;
         if (rs_box_intersect(problem->ndim, &piece->view.box, box, &common)) {
@@ -114,113 +359,97 @@ static void gather(rs_run *run, const rs_unit *unit, const rs_box *box)
     }
 }
 
-/* Hands the unit to the sink: at once when it lies in one piece, else slice by slice. */
-static resplit_status empty_unit(rs_run *run, const rs_step *step, const rs_unit *unit, resplit_error *err)
+static resplit_status hand_over(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
+                                uint64_t *fingerprint, resplit_error *err)
 {
+    rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
+    rs_view view = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, memory);
+    *fingerprint = rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, box, &view));
+    return run->sink(worker, step, box, memory, err);
+}
+
+/* Hands the unit to the sink: at once when it lies in one piece, else slice by slice. */
+static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_step *step = &outgoing->step;
+    const rs_unit *unit = outgoing->unit;
+    if (unit == NULL) {
+        return run->sink(worker, step, &step->box, worker->staging[0], err);
+    }
     bool one_piece = unit->pieces->next == NULL;
+    char *memory = unit->pieces->view.base;
     if (one_piece && !run->sliced) {
-        return run->sink(run, step, &step->box, unit->pieces->view.base, err);
+        return hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
     }
     rs_slices slices;
     rs_box slice;
-    char *memory = unit->pieces->view.base;
-    rs_slices_init(&slices, problem->ndim, problem->target.order, &step->box, staging_items(run));
+    rs_slices_init(&slices, problem->ndim, problem->target.order, &step->box, rs_run_staging_items(run));
     while (rs_slices_next(&slices, &slice)) {
         if (!one_piece) {
-            memory = run->staging[0];
-            gather(run, unit, &slice);
+            memory = worker->staging[0];
+            gather(run, unit, &slice, memory);
         }
-        RS_TRY(run->sink(run, step, &slice, memory, err));
+        RS_TRY(hand_over(worker, step, &slice, memory, &outgoing->fingerprint, err));
         memory += rs_box_volume(problem->ndim, &slice) * problem->itemsize;
     }
     return RESPLIT_OK;
 }
 
-static resplit_status write_step(rs_run *run, const rs_step *step, resplit_error *err)
+static resplit_status do_write(rs_worker *worker, resplit_error *err)
 {
-    const rs_problem *problem = run->problem;
-    int64_t volume = rs_box_volume(problem->ndim, &step->box);
-    run->cursor = (rs_cursor){.next = -1};
-    if (volume == 0) {
-        return run->sink(run, step, &step->box, run->staging[0], err);
+    rs_run *run = worker->run;
+    rs_outgoing *outgoing = worker->job.outgoing;
+    worker->cursor = (rs_cursor){.next = -1};
+    resplit_status rc = empty_unit(worker, outgoing, err);
+    (void)pthread_mutex_lock(&run->lock);
+    run->n_writing--;
+    run->actual.write_seeks += worker->cursor.seeks;
+    run->actual.bytes_written += worker->cursor.bytes;
+    run->done += worker->cursor.bytes;
+    if (outgoing->unit != NULL) {
+        rs_pending_drop(&run->pending, outgoing->unit);
     }
-    rs_unit *unit = rs_pending_find(&run->pending, unit_key(problem, &step->box));
-    if (unit == NULL || unit->pieces == NULL) {
-        return rs_fail(err, RESPLIT_EINTERNAL, "a unit is to be written before anything of it was read");
+    if (rc == RESPLIT_OK) {
+        rs_outgoing_end(worker, outgoing);
     }
-    RS_TRY(empty_unit(run, step, unit, err));
-    rs_pending_drop(&run->pending, unit);
-    run->actual.write_seeks += run->cursor.seeks;
-    run->actual.bytes_written += run->cursor.bytes;
-    run->held -= volume * problem->itemsize;
-    run->done += volume * problem->itemsize;
-    return RESPLIT_OK;
+    (void)pthread_mutex_unlock(&run->lock);
+    return rc;
 }
 
 /* ---- The loop ------------------------------------------------------------------------------ */
 
-/* Tells the caller how far we are, some twenty times a second. */
-resplit_status rs_run_report(rs_run *run, resplit_error *err)
+static void *work(void *argument)
 {
-    if (run->options == NULL || run->options->progress == NULL) {
-        return RESPLIT_OK;
+    rs_worker *worker = argument;
+    rs_run *run = worker->run;
+    (void)pthread_mutex_lock(&run->lock);
+    while (next_job(worker)) {
+        resplit_error why;
+        (void)pthread_mutex_unlock(&run->lock);
+        resplit_status rc = worker->job.kind == RS_JOB_READ ? do_read(worker, &why) : do_write(worker, &why);
+        (void)pthread_mutex_lock(&run->lock);
+        if (rc != RESPLIT_OK) {
+            rs_run_fail(run, &why);
+        }
+        rs_run_report(worker);
     }
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    if (run->last_report != 0 && ms - run->last_report < 50 && run->done < run->plan->predicted.bytes_written) {
-        return RESPLIT_OK;
-    }
-    run->last_report = ms;
-    if (run->options->progress(run->done, run->plan->predicted.bytes_written, rs_budget_used(run->budget),
-                               run->options->payload)
-        != 0) {
-        return rs_fail(err, RESPLIT_ECANCELED, "cancelled");
-    }
-    return RESPLIT_OK;
-}
-
-resplit_status rs_run_begin(rs_run *run, resplit_error *err)
-{
-    const resplit_cost *cost = &run->plan->predicted;
-    rs_files_init(&run->sources, run->source, run->source->path, O_RDONLY);
-    /* Reading ahead helps long runs (4.5 s become 2.3 s) and would only get in the way of short ones. */
-    run->sources.streams = cost->read_seeks > 0 && cost->bytes_read / cost->read_seeks >= RS_LONG_RUN;
-    RS_TRY(rs_budget_new(run->plan->memory, &run->budget, err));
-    for (int i = 0; i < run->plan->n_staging; i++) {
-        RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &run->staging[i], err));
-    }
-    return RESPLIT_OK;
-}
-
-void rs_run_end(rs_run *run)
-{
-    rs_files_release(&run->sources);
-    if (run->budget == NULL) {
-        return;
-    }
-    for (int i = 0; i < run->plan->n_staging; i++) {
-        rs_budget_release(run->budget, run->staging[i], run->plan->staging_bytes);
-    }
-    run->actual.peak_bytes = RS_FIXED_BYTES + rs_budget_peak(run->budget);
-    rs_budget_free(run->budget);
+    (void)pthread_cond_broadcast(&run->change);
+    (void)pthread_mutex_unlock(&run->lock);
+    return NULL;
 }
 
 resplit_status rs_run_steps(rs_run *run, resplit_error *err)
 {
-    rs_steps steps;
-    rs_step step;
     resplit_status rc = rs_run_begin(run, err);
     if (rc == RESPLIT_OK) {
         rc = rs_pending_init(&run->pending, run->budget, &run->problem->target, run->plan->n_pieces, err);
     }
-    rs_steps_init(&steps, run->problem, run->plan);
-    while (rc == RESPLIT_OK && rs_steps_next(&steps, &step)) {
-        rc = step.kind == RS_STEP_READ ? read_step(run, &steps, &step, err) : write_step(run, &step, err);
-        if (rc == RESPLIT_OK) {
-            rc = rs_run_report(run, err);
-        }
+    rs_steps_init(&run->steps, run->problem, run->plan);
+    if (rc == RESPLIT_OK) {
+        rc = rs_run_crew(run, work, err);
     }
     rs_pending_release(&run->pending);
     rs_run_end(run);

@@ -1,23 +1,76 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run.h - executes the steps of a plan.
+ * run.h - executes the steps of a plan, by a crew of workers.
  *
  *     READ step:  source block --- slices ---> staging --- scatter ---> pending units
  *     WRITE step: pending unit --- gather (when in pieces) ---> sink:  the target's file, or a comparison with it
+ *
+ * Steps are handed out in their order, under one lock, with the memory that they need: so whatever the workers do at the same
+ * time, what waits for memory waits only for what was handed out before it, and that can always be finished. Where the
+ * budget has room, slices are read while units of earlier buffers are still being written.
+ *
+ *     handed out:    slice  slice  slice  UNIT  UNIT  slice  slice ...
+ *     workers:       [read, copy]  [read, copy]  [write]  [read, copy] ...
+ *     written:       in any order; counted as done in the order of the steps, so that what is done is all before some time
  */
 #ifndef RS_RUN_H
 #define RS_RUN_H
 
 #include "engine/files.h"
+#include "engine/journal.h"
 #include "engine/pending.h"
+#include "geometry/fingerprint.h"
+#include "geometry/slices.h"
 #include "plan/steps.h"
 
-enum { RS_LONG_RUN = 256 * 1024 }; /* bytes */
+#include <pthread.h>
 
 typedef struct rs_run rs_run;
+typedef struct rs_worker rs_worker;
+
+enum {
+    RS_TOUCHED = 64, /* units of a slice that are remembered; others are looked up */
+    RS_OUTGOING = 3, /* writes, per worker, that are under way or not yet counted as done */
+};
+
+/* A unit of which all was asked for, on its way out. */
+typedef struct rs_outgoing {
+    enum { RS_WAITS, RS_READY, RS_WRITING, RS_DONE } state;
+    rs_step step;
+    rs_time time;
+    rs_unit *unit; /* NULL: nothing is in it */
+    uint64_t fingerprint;
+} rs_outgoing;
+
+/* One thing to do. */
+typedef struct rs_job {
+    enum { RS_JOB_READ, RS_JOB_WRITE } kind;
+    rs_step step;
+    rs_box buffer;        /* READ: the one that the step belongs to */
+    rs_box slice, wanted; /* READ: what of the block, and the part of it that the step is about */
+    bool any_wanted;
+    rs_cursor cursor;      /* READ: where the slice before it ended */
+    rs_outgoing *outgoing; /* WRITE */
+    int n_touched;
+    struct {
+        rs_unit *unit;
+        rs_piece *piece;
+    } touched[RS_TOUCHED]; /* READ: in the order of the target's blocks; NULL: not wanted */
+} rs_job;
+
+struct rs_worker {
+    rs_run *run;
+    pthread_t thread;
+    rs_io io;
+    char *staging[2];
+    char path[2][RS_PATH_MAX];
+    rs_cursor cursor; /* of the write at hand */
+    rs_job job;
+};
 
 /* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed. */
-typedef resplit_status rs_sink(rs_run *run, const rs_step *step, const rs_box *box, void *memory, resplit_error *err);
+typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
+                               resplit_error *err);
 
 struct rs_run {
     const rs_problem *problem;
@@ -27,15 +80,37 @@ struct rs_run {
     rs_sink *sink;
     bool sliced; /* the sink wants no more than a staging area at a time */
     void *sink_state;
+    rs_journal *journal; /* NULL: none is kept */
+    rs_time resumed;     /* everything before was done by an earlier run */
 
     rs_files sources, targets;
-    rs_cursor cursor; /* of the current step */
+    rs_fingerprint weights;
+    rs_worker *workers;
+    int n_workers;
+    const char *io_name;
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t change;
     rs_budget *budget;
     rs_pending pending;
-    void *staging[2];
+    rs_steps steps;
+    rs_job next;  /* the slice that is being handed out */
+    rs_step step; /* the step at hand */
+    enum { RS_AT_STEP, RS_AT_SLICE, RS_AT_PLACE, RS_AT_WRITE, RS_AT_END } at;
+    rs_slices slices;
+    int64_t place_lo[RS_MAX_NDIM], place_hi[RS_MAX_NDIM], place_at[RS_MAX_NDIM];
+    bool unwanted;         /* nothing in the slice is for a unit that is still to be written */
+    rs_outgoing *outgoing; /* a ring of RS_OUTGOING for each worker */
+    int first_outgoing, n_outgoing;
+    int n_reading, n_writing;
+    bool failed;
+    resplit_error why;
+
     int64_t held; /* bytes */
     int64_t done; /* bytes handed to the sink */
     int64_t last_report;
+    rs_time now; /* everything before is done */
+    uint64_t read_fingerprint, written_fingerprint;
     resplit_cost actual;
 };
 
@@ -46,17 +121,52 @@ resplit_status rs_run_steps(rs_run *run, resplit_error *err);
 resplit_status rs_run_blocks(rs_run *run, resplit_error *err);
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err);
 
-/* What all kinds share: budget, staging and source files; the source block of a step, open, with a fresh cursor; telling the
-   caller how far we are. rs_run_end also after a begin that failed. */
+/* ---- crew.c: what all kinds share ---- */
+
+/* Budget, workers with their staging, source files. rs_run_end also after a begin that failed. */
 resplit_status rs_run_begin(rs_run *run, resplit_error *err);
 void rs_run_end(rs_run *run);
-resplit_status rs_run_open_source(rs_run *run, const rs_step *step, rs_block_file *file, resplit_error *err);
-resplit_status rs_run_report(rs_run *run, resplit_error *err);
 
-/* Copies the source into the target: checks, runs, publishes. temp: folder for a temporary file; NULL: beside the target. */
+/* Has every worker do `work`, this thread among them, and waits. Returns the first failure. */
+resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_error *err);
+
+/* Notes a failure; the others stop as soon as they can. With the lock. */
+void rs_run_fail(rs_run *run, const resplit_error *why);
+
+/* Waits for a change, with the lock; the caller's thread no longer than a report may wait. */
+void rs_run_wait(rs_worker *worker);
+
+/* Tells the caller how far we are, if this is its thread. With the lock, which is let go meanwhile. */
+void rs_run_report(rs_worker *worker);
+
+/* The source block of a step, open. */
+resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err);
+
+/* The target block of a step, open, until it is put back. */
+resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err);
+
+int64_t rs_run_staging_items(const rs_run *run);
+
+/* ---- outgoing.c: writes in the order of their steps ---- */
+
+/* Adds a write at the end, waiting; NULL when the ring is full. With the lock. */
+rs_outgoing *rs_outgoing_add(rs_run *run, const rs_step *step, rs_time time);
+
+/* It has been written: counts everything as done that is done without a gap, and takes note of it. With the lock. */
+void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing);
+
+/* Copies the source into the target: checks, runs, publishes. temp: folder for a temporary file; NULL: beside the target.
+   plan_text: what is kept beside the part for a resume. */
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const char *temp, const resplit_run_options *options,
-                           resplit_cost *actual, resplit_error *err);
+                           const resplit_array *target, const char *temp, const rs_text *plan_text,
+                           const resplit_run_options *options, resplit_result *result, resplit_error *err);
+
+/* Whether files are to pass by the page cache, as the options say. */
+resplit_status rs_run_direct(const resplit_run_options *options, rs_direct *direct, resplit_error *err);
+
+/* Reads the array block by block; the plan is a copy of it onto itself. */
+resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
+                                  const resplit_run_options *options, uint64_t *out, resplit_error *err);
 
 /* Compares the values of two arrays of the same shape and type. */
 resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,

@@ -30,6 +30,7 @@ typedef struct group {
 
 typedef struct spilling {
     rs_run *run;
+    rs_worker *worker; /* the only one: both passes go forward in one order */
     const rs_problem *problem;
     const rs_spill *plan;
     const char *folder;
@@ -61,11 +62,16 @@ static resplit_status open_temp(spilling *s, resplit_error *err)
                        (long long)bytes, (long long)available, s->folder);
     }
     RS_TRY(rs_path_join(s->folder, "resplit-spill-XXXXXX", path, err));
-    s->fd = mkostemp(path, O_CLOEXEC);
-    if (s->fd < 0) {
-        return rs_fail_errno(err, errno, "cannot make a temporary file in '%s'", s->folder);
+#ifdef O_TMPFILE
+    s->fd = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#endif
+    if (s->fd < 0) { /* not every file system has files without a name */
+        s->fd = mkostemp(path, O_CLOEXEC);
+        if (s->fd < 0) {
+            return rs_fail_errno(err, errno, "cannot make a temporary file in '%s'", s->folder);
+        }
+        (void)unlink(path); /* gone when it is closed, whatever happens */
     }
-    (void)unlink(path); /* gone when it is closed, whatever happens */
     int why = bytes > 0 ? posix_fallocate(s->fd, 0, bytes) : 0;
     if (why != 0 && why != EOPNOTSUPP && why != EINVAL) {
         return rs_fail_errno(err, why, "cannot reserve %lld bytes for a temporary file in '%s'", (long long)bytes,
@@ -92,7 +98,7 @@ static resplit_status flush(spilling *s, group *g, resplit_error *err)
 static resplit_status append(spilling *s, group *g, const rs_box *box, const rs_view *slice, resplit_error *err)
 {
     const rs_problem *problem = s->problem;
-    char *bytes = s->run->staging[1];
+    char *bytes = s->worker->staging[1];
     int64_t n = rs_box_volume(problem->ndim, box) * problem->itemsize;
     rs_view place = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, bytes);
     rs_view_copy(problem->ndim, problem->itemsize, box, &place, slice);
@@ -112,7 +118,7 @@ static resplit_status append(spilling *s, group *g, const rs_box *box, const rs_
 /* The next n bytes of the temporary file, n being no more than a staging area. */
 static resplit_status read_next(spilling *s, int64_t n, char **out, resplit_error *err)
 {
-    char *window = s->run->staging[1];
+    char *window = s->worker->staging[1];
     while (s->ahead < n) {
         memmove(window, window + s->used, (size_t)s->ahead);
         s->used = 0;
@@ -189,20 +195,45 @@ static resplit_status take_blocks(spilling *s, int64_t first, int64_t n, resplit
     return RESPLIT_OK;
 }
 
-static resplit_status write_blocks(spilling *s, resplit_error *err)
+/* Tells how far we are; a failure that came of it is ours. */
+static resplit_status report(spilling *s, resplit_error *err)
+{
+    (void)pthread_mutex_lock(&s->run->lock);
+    rs_run_report(s->worker);
+    (void)pthread_mutex_unlock(&s->run->lock);
+    return s->run->failed ? rs_fail_with(err, &s->run->why) : RESPLIT_OK;
+}
+
+static resplit_status write_block(spilling *s, const rs_step *step, char *memory, resplit_error *err)
 {
     rs_run *run = s->run;
+    const rs_problem *problem = run->problem;
+    rs_time time = {0, rs_layout_block_number(&problem->target, step->block)};
+    rs_view view = rs_view_of(problem->ndim, problem->target.order, &step->box, problem->itemsize, memory);
+    if (rs_time_before(time, run->resumed)) {
+        return RESPLIT_OK;
+    }
+    rs_outgoing *outgoing = rs_outgoing_add(run, step, time); /* there is room: one at a time */
+    outgoing->fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &step->box, &view);
+    s->worker->cursor = (rs_cursor){.next = -1};
+    RS_TRY(run->sink(s->worker, step, &step->box, memory, err));
+    run->actual.write_seeks += s->worker->cursor.seeks;
+    run->actual.bytes_written += s->worker->cursor.bytes;
+    run->done += s->worker->cursor.bytes;
+    (void)pthread_mutex_lock(&run->lock);
+    rs_outgoing_end(s->worker, outgoing);
+    (void)pthread_mutex_unlock(&run->lock);
+    return report(s, err);
+}
+
+static resplit_status write_blocks(spilling *s, resplit_error *err)
+{
     for (int64_t i = 0; i < s->n; i++) {
         rs_step step = {.kind = RS_STEP_WRITE, .opens = true, .closes = true};
         index_of(s->problem, s->first + i, step.block);
         step.stored = rs_layout_stored(&s->problem->target, step.block);
         step.box = rs_layout_box(&s->problem->target, step.block);
-        run->cursor = (rs_cursor){.next = -1};
-        RS_TRY(run->sink(run, &step, &step.box, s->blocks[i], err));
-        run->actual.write_seeks += run->cursor.seeks;
-        run->actual.bytes_written += run->cursor.bytes;
-        run->done += run->cursor.bytes;
-        RS_TRY(rs_run_report(run, err));
+        RS_TRY(write_block(s, &step, s->blocks[i], err));
     }
     return RESPLIT_OK;
 }
@@ -226,32 +257,44 @@ static resplit_status each_piece(spilling *s, const rs_box *box, const rs_view *
 }
 
 /* The slices of one source block, read (pass 1) or only walked again (pass 2). */
-static resplit_status each_slice(spilling *s, const rs_step *step, bool read, spill_piece *does, resplit_error *err)
+static resplit_status each_slice(spilling *s, const rs_step *step, const rs_block_file *file, spill_piece *does,
+                                 rs_cursor *cursor, resplit_error *err)
 {
     rs_run *run = s->run;
     const rs_problem *problem = s->problem;
-    rs_block_file file;
     rs_slices slices;
     rs_box slice, box;
-    if (read) {
-        RS_TRY(rs_run_open_source(run, step, &file, err));
-    }
     const rs_box *access = problem->source.atomic ? &step->stored : &step->box;
-    rs_slices_init(&slices, problem->ndim, problem->source.order, access, run->plan->staging_bytes / problem->itemsize);
+    rs_slices_init(&slices, problem->ndim, problem->source.order, access, rs_run_staging_items(run));
     while (rs_slices_next(&slices, &slice)) {
-        rs_view view = rs_view_of(problem->ndim, problem->source.order, &slice, problem->itemsize, run->staging[0]);
-        if (read) {
-            RS_TRY(rs_file_read_box(&file, &slice, run->staging[0], &run->cursor, err));
+        char *data = s->worker->staging[0];
+        if (file != NULL) {
+            RS_TRY(rs_file_read_box(&s->worker->io, file, &slice, data, &data, cursor, err));
         }
-        if (rs_box_intersect(problem->ndim, &slice, &step->box, &box)) {
-            RS_TRY(each_piece(s, &box, &view, does, err));
+        rs_view view = rs_view_of(problem->ndim, problem->source.order, &slice, problem->itemsize, data);
+        if (!rs_box_intersect(problem->ndim, &slice, &step->box, &box)) {
+            continue;
         }
-    }
-    if (read) {
-        run->actual.read_seeks += run->cursor.seeks;
-        run->actual.bytes_read += run->cursor.bytes;
+        RS_TRY(each_piece(s, &box, &view, does, err));
     }
     return RESPLIT_OK;
+}
+
+static resplit_status each_block(spilling *s, const rs_step *step, bool read, spill_piece *does, resplit_error *err)
+{
+    rs_run *run = s->run;
+    rs_block_file file;
+    rs_cursor cursor = {.next = -1};
+    if (read) {
+        RS_TRY(rs_run_open_source(s->worker, step, &file, err));
+    }
+    resplit_status rc = each_slice(s, step, read ? &file : NULL, does, &cursor, err);
+    if (read) {
+        rs_files_put(&run->sources, &file, true);
+    }
+    run->actual.read_seeks += cursor.seeks;
+    run->actual.bytes_read += cursor.bytes;
+    return rc == RESPLIT_OK ? report(s, err) : rc;
 }
 
 /* The source blocks that meet `box`, in C order. */
@@ -265,8 +308,7 @@ static resplit_status each_source(spilling *s, const rs_box *box, bool read, spi
     do {
         step.stored = rs_layout_stored(source, step.block);
         step.box = rs_layout_box(source, step.block);
-        RS_TRY(each_slice(s, &step, read, does, err));
-        RS_TRY(rs_run_report(s->run, err));
+        RS_TRY(each_block(s, &step, read, does, err));
     } while (rs_index_next(source->ndim, lo, hi, step.block));
     return RESPLIT_OK;
 }
@@ -285,6 +327,10 @@ static void put(spilling *s, int64_t number, const rs_box *box, const rs_view *f
 static resplit_status keep_or_spill(spilling *s, int64_t number, const rs_box *box, const rs_view *slice,
                                     resplit_error *err)
 {
+    if (!rs_time_before((rs_time){0, number}, s->run->resumed)) { /* what is written counts as read */
+        s->run->read_fingerprint = rs_fingerprint_add(
+            s->run->read_fingerprint, rs_fingerprint_box(&s->run->weights, s->problem->ndim, box, slice));
+    }
     if (number < s->plan->resident) {
         put(s, number, box, slice);
         return RESPLIT_OK;
@@ -386,6 +432,7 @@ resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
     spilling s = {.run = run, .problem = run->problem, .plan = &run->plan->spill, .folder = temp, .fd = -1};
     resplit_status rc = rs_run_begin(run, err);
     if (rc == RESPLIT_OK) {
+        s.worker = &run->workers[0];
         rc = open_temp(&s, err);
     }
     if (rc == RESPLIT_OK) {

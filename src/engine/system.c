@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system.c - how much memory this process may use: the system's, its control groups' and its own limits. */
+/* system.c - how much memory this process may use: the system's, its control groups' and its own limits; and the like. */
 #include "engine/system.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int64_t physical_memory(void)
@@ -102,4 +104,28 @@ int64_t rs_system_memory(void)
     (void)getrlimit(RLIMIT_DATA, &data);
     int64_t least = rs_min(available_memory(), left_in_control_groups());
     return rs_min(least, rs_min(soft_limit(&space), soft_limit(&data)));
+}
+
+int rs_system_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+bool rs_system_is_cached(int fd, int64_t bytes)
+{
+    enum { CACHESTAT = 451 }; /* since Linux 6.5; no wrapper in the C library yet */
+    struct {
+        uint64_t at, n;
+    } range = {0, (uint64_t)bytes};
+    struct {
+        uint64_t cached, dirty, writeback, evicted, recently_evicted;
+    } pages = {0};
+    long size = sysconf(_SC_PAGESIZE);
+    return size > 0 && syscall(CACHESTAT, fd, &range, &pages, 0U) == 0 && (int64_t)pages.cached >= bytes / size / 4 * 3
+           && pages.cached > 0;
 }

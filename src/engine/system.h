@@ -8,4 +8,10 @@
 /* Memory that this process may still use, in bytes. */
 int64_t rs_system_memory(void);
 
+/* Processors that this process may run on. */
+int rs_system_processors(void);
+
+/* Is most of a file in the page cache? False also where the system cannot tell. */
+bool rs_system_is_cached(int fd, int64_t bytes);
+
 #endif

@@ -165,6 +165,7 @@ static void fill_info(resplit_array *array)
 {
     resplit_info *info = &array->info;
     info->path = array->path;
+    info->fingerprint = array->fingerprint;
     info->format = array->format->name;
     info->dtype = array->dtype.descr;
     info->itemsize = array->dtype.itemsize;

@@ -39,7 +39,9 @@ resplit_status rs_spec_check(const resplit_spec *spec, resplit_error *err);
 resplit_status rs_array_agree(const resplit_array *array, const resplit_spec *spec, resplit_error *err);
 
 /* Size of a block file, and for drivers with header the header in it, against what the array expects. */
+/* `stamp` changes when the file does: its size and when it was last written. */
 typedef struct rs_blockfile {
+    uint64_t stamp;
     int64_t size;
     rs_head head; /* zero without header */
 } rs_blockfile;

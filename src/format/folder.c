@@ -57,6 +57,7 @@ static resplit_status fill_from_manifest(const rs_manifest *manifest, resplit_ar
     const resplit_spec *spec = &manifest->spec;
     array->format = rs_format_by_name(spec->format);
     array->order = spec->order == '\0' ? 'C' : spec->order;
+    array->fingerprint = manifest->fingerprint;
     array->data_offset = array->format->has_header ? 0 : spec->skip;
     array->pattern = rs_strdup(spec->pattern);
     if (array->pattern == NULL) {

@@ -58,6 +58,8 @@ struct resplit_array {
     int64_t *offsets;            /* owned; per block in C order, when they differ */
     int64_t origin[RS_MAX_NDIM]; /* a target: where it lies in its source */
     bool overwrite;              /* a target: replace what is there */
+    uint64_t stamp;              /* of an array that was opened: changes when a block file is written */
+    uint64_t fingerprint;        /* of the values, as the manifest says; 0: it does not */
     resplit_info info;           /* the public view of all this */
 };
 
@@ -77,8 +79,8 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 /* Appends the header that a new block file starts with (nothing for raw): exactly rs_array_block_offset bytes. */
 resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
 
-/* The manifest of a folder: its file name, and its text. */
+/* The manifest of a folder: its file name, and its text. fingerprint: of the values; 0: not known. */
 #define RS_MANIFEST_NAME "resplit.json"
-resplit_status rs_manifest_write(const resplit_array *array, rs_text *out, resplit_error *err);
+resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, rs_text *out, resplit_error *err);
 
 #endif

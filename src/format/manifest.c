@@ -49,7 +49,7 @@ static resplit_status add_chunks(rs_text *out, const resplit_chunks *chunks, res
     return rs_text_add(out, err, "]");
 }
 
-resplit_status rs_manifest_write(const resplit_array *array, rs_text *out, resplit_error *err)
+resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, rs_text *out, resplit_error *err)
 {
     char order[2] = {array->order, '\0'};
     const resplit_info *info = &array->info;
@@ -70,6 +70,9 @@ resplit_status rs_manifest_write(const resplit_array *array, rs_text *out, respl
     RS_TRY(rs_text_add(out, err, "],\n"));
     if (array->pattern != NULL) {
         RS_TRY(add_string(out, "pattern", array->pattern, err));
+    }
+    if (fingerprint != 0) {
+        RS_TRY(rs_text_add(out, err, "  \"fingerprint\": \"%016llx\",\n", (unsigned long long)fingerprint));
     }
     return rs_text_add(out, err, "  \"data_offset\": %lld\n}\n", (long long)array->data_offset);
 }
@@ -178,6 +181,22 @@ static resplit_status get_geometry(const char *path, struct json_object *root, r
     return RESPLIT_OK;
 }
 
+static resplit_status get_fingerprint(const char *path, struct json_object *root, rs_manifest *out, resplit_error *err)
+{
+    const char *text;
+    char *end;
+    RS_TRY(get_text(path, root, "fingerprint", &text, err));
+    if (text == NULL) {
+        return RESPLIT_OK;
+    }
+    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
+        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': fingerprint is '%.40s', not 16 hexadecimal digits",
+                       path, text);
+    }
+    out->fingerprint = strtoull(text, &end, 16);
+    return RESPLIT_OK;
+}
+
 static resplit_status get_words(const char *path, struct json_object *root, rs_manifest *out, resplit_error *err)
 {
     const char *format, *dtype, *order, *pattern;
@@ -226,6 +245,7 @@ static resplit_status get_all(const char *path, struct json_object *root, bool p
     }
     RS_TRY(get_words(path, root, out, err));
     RS_TRY(get_geometry(path, root, out, err));
+    RS_TRY(get_fingerprint(path, root, out, err));
     out->has_skip = json_object_object_get_ex(root, "data_offset", &value)
                     || (partial && json_object_object_get_ex(root, "skip", &value));
     if (out->has_skip) {

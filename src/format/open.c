@@ -13,7 +13,7 @@
 
 /* An open regular file; a device or a pipe is refused without waiting for it. */
 static resplit_status open_regular(int folder, const char *name, const char *path, int *fd, int64_t *size,
-                                   bool *missing, resplit_error *err)
+                                   uint64_t *stamp, bool *missing, resplit_error *err)
 {
     struct stat status;
     *fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -36,6 +36,7 @@ static resplit_status open_regular(int folder, const char *name, const char *pat
         return rc;
     }
     *size = (int64_t)status.st_size;
+    *stamp = rs_mix(rs_mix(rs_mix(0, status.st_size), status.st_mtim.tv_sec), status.st_mtim.tv_nsec);
     return RESPLIT_OK;
 }
 
@@ -47,7 +48,7 @@ resplit_status rs_blockfile_read(const rs_format *format, int folder, const char
     if (missing != NULL) {
         *missing = false;
     }
-    RS_TRY(open_regular(folder, name, path, &fd, &out->size, missing, err));
+    RS_TRY(open_regular(folder, name, path, &fd, &out->size, &out->stamp, missing, err));
     if (fd < 0) {
         return RESPLIT_OK;
     }
@@ -115,6 +116,7 @@ static resplit_status fill_from_head(const char *path, resplit_array *array, con
     if (rc == RESPLIT_OK) {
         rc = rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
     }
+    array->stamp = file.stamp;
 out:
     rs_blockfile_release(&file);
     return rc;
@@ -141,6 +143,7 @@ static resplit_status fill_raw(const char *path, resplit_array *array, const res
     RS_TRY(rs_array_finish(array, err));
     RS_TRY(rs_array_agree(array, spec, err));
     RS_TRY(rs_blockfile_read(array->format, AT_FDCWD, path, path, &file, NULL, err));
+    array->stamp = file.stamp;
     return rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
 }
 
@@ -167,13 +170,14 @@ static resplit_status find_format(const char *path, const resplit_spec *spec, co
 {
     int fd;
     int64_t size;
+    uint64_t stamp;
     bool is_npy = false;
     *out = NULL;
     if (spec != NULL && spec->format != NULL) {
         *out = rs_format_by_name(spec->format);
         return RESPLIT_OK;
     }
-    RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, NULL, err));
+    RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, &stamp, NULL, err));
     resplit_status rc = rs_npy_probe(fd, path, &is_npy, err);
     close(fd);
     /* a .npy file without magic goes to its driver too, which says what is wrong with it */

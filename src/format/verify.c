@@ -196,6 +196,7 @@ static resplit_status check_block(inspection *v, const int64_t *index, resplit_e
     if (rc == RESPLIT_OK) {
         rc = record_offset(v, offset, err);
     }
+    array->stamp = rs_mix(array->stamp, (int64_t)file.stamp);
     rs_blockfile_release(&file);
     return rc;
 }

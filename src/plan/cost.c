@@ -228,13 +228,14 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
     return bound;
 }
 
-/* Bytes charged for `n` allocations of together `bytes`: only large ones are rounded up to pages. One record more than there
+/* Bytes charged for `n` allocations of together `bytes`: large ones are rounded up to pages, very large ones begin where
+   their place in the file begins in its page. One record more than there
    are pieces pays for the smallest table. */
 int64_t rs_plan_charge(int64_t bytes, int64_t n)
 {
-    int64_t large = rs_min(n, bytes / (64 * 1024));
+    int64_t pages = rs_min(n, bytes / (64 * 1024)) + rs_min(n, bytes / (1 << 20));
     return saturating_add(
-        bytes, saturating_add(saturating_mul(large, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
+        bytes, saturating_add(saturating_mul(pages, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
 }
 
 static int64_t least_staging(const rs_plan *plan, int64_t itemsize)
@@ -247,14 +248,20 @@ int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
     return saturating_add(RS_FIXED_BYTES, least_staging(plan, problem->itemsize));
 }
 
-void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak)
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int most_workers, int64_t ahead)
 {
     int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, itemsize);
     int64_t rest = peak - least_staging(plan, itemsize);
-    int64_t share = (plan->memory - rest) / plan->n_staging;
+    int64_t left = plan->memory - rest, fair = RS_WORKER_BYTES + plan->n_staging * (int64_t)RS_FAIR_STAGING;
+    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most_workers, left / fair));
+    /* beyond what is fair, staging shares with what is read ahead */
+    int64_t share = (left - (n - 1) * RS_WORKER_BYTES) / (n * plan->n_staging);
+    share = n > 1 ? rs_max(rs_min(share, RS_FAIR_STAGING), share / 2) : share;
     int64_t bytes = rs_max(least, rs_min(rs_max(RS_MOST_STAGING, itemsize), share - 4096));
+    plan->n_workers = (int)n;
     plan->staging_bytes = bytes - bytes % itemsize;
-    plan->predicted.peak_bytes = rest + plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
+    peak = rest + (n - 1) * RS_WORKER_BYTES + n * plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
+    plan->predicted.peak_bytes = plan->thrifty ? peak : rs_max(peak, rs_min(plan->memory, peak + ahead));
 }
 
 bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
@@ -277,7 +284,7 @@ bool rs_plan_predict(const rs_problem *problem, rs_plan *plan)
 {
     bool fits = rs_plan_fits(problem, plan);
     if (fits) {
-        rs_plan_set_staging(problem, plan, plan->predicted.peak_bytes);
+        rs_plan_set_staging(problem, plan, plan->predicted.peak_bytes, RS_MOST_WORKERS, RS_MOST_AHEAD);
     }
     resplit_cost *cost = &plan->predicted;
     count_access(&problem->source, plan, 0, &cost->read_seeks, &cost->bytes_read);

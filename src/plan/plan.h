@@ -49,8 +49,10 @@ typedef struct rs_plan {
     uint32_t kept;         /* bit d: target blocks are held until complete along axis d */
     bool whole_units;      /* a unit has all its memory from its first piece on; else pieces are stored apart */
     int64_t n_pieces;      /* pieces held at once, at most */
-    int n_staging;         /* staging areas: 1 to copy, 2 to compare */
-    int64_t staging_bytes; /* of each */
+    int n_workers;         /* at most: what the budget has room for */
+    int n_staging;         /* staging areas of each: 1 to copy, 2 to compare */
+    int64_t staging_bytes; /* of each area */
+    bool thrifty;          /* takes no memory that would only make it faster */
     resplit_cost predicted;
     double seconds;             /* predicted, on the device of the request */
     rs_price price;             /* what it was chosen by */
@@ -90,6 +92,9 @@ resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, con
 void rs_plan_release(rs_plan *plan);
 
 resplit_cost rs_plan_floor(const rs_problem *problem);
+
+/* Two plans with the same hash unroll to the same steps. */
+uint64_t rs_plan_hash(const rs_plan *plan);
 
 /* ---- cuts.c: the buffer axes that strategies choose from ---- */
 
@@ -137,8 +142,12 @@ bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
 int64_t rs_plan_charge(int64_t bytes, int64_t n);
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
 
-/* Gives staging what is left of the budget when the plan needs `peak` with staging at its least; sets predicted.peak_bytes. */
-void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak);
+/*
+ * Gives what is left of the budget, when the plan needs `peak` with one worker and staging at its least, to what makes a run
+ * faster: more staging, more workers, at most `ahead` bytes for reading on while units are still being written. Sets
+ * predicted.peak_bytes.
+ */
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int most_workers, int64_t ahead);
 
 /* Largest leftover along an axis: elements of a block that is not complete at a buffer's end. */
 int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
@@ -171,10 +180,15 @@ resplit_status rs_plan_validate(const rs_problem *problem, const rs_plan *plan, 
 /* ---- Memory that an engine needs beside the data: part of the contract between prediction and engine ---- */
 
 enum {
-    RS_FIXED_BYTES = 24 * 1024, /* open files, paths, headers, the run itself */
-    RS_PIECE_BYTES = 768,       /* records of a piece and of its unit, and their slots in the table */
-    RS_LEAST_STAGING = 4096,    /* or one element, if that is larger */
-    RS_MOST_STAGING = 2 << 20,  /* stays in cache; larger transfers gain nothing */
+    RS_FIXED_BYTES = 40 * 1024,  /* open files, paths, weights of the fingerprint, the run itself */
+    RS_PIECE_BYTES = 768,        /* records of a piece and of its unit, and their slots in the table */
+    RS_LEAST_STAGING = 4096,     /* or one element, if that is larger */
+    RS_MOST_STAGING = 2 << 20,   /* stays in cache; larger transfers gain nothing */
+    RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
+    RS_MOST_WORKERS = 8,
+    RS_WORKER_BYTES = 192 << 10, /* of each but the first: stack, ring, the work at hand */
+    RS_LITTLE_MEMORY = 16 << 20, /* less than that is no gain */
+    RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };
 
 #endif

@@ -43,6 +43,7 @@ resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, con
                      .ndim = problem->ndim,
                      .memory = request->memory,
                      .price = price_of(request),
+                     .thrifty = request->minimize != NULL && strcmp(request->minimize, "memory") == 0,
                      .n_staging = request->n_staging > 0 ? request->n_staging : 1};
     memcpy(out->loop, problem->source.order, sizeof out->loop);
     for (int d = 0; d < problem->ndim; d++) {
@@ -76,6 +77,20 @@ resplit_cost rs_plan_floor(const rs_problem *problem)
     int64_t bytes = problem->n_elements * problem->itemsize;
     return (resplit_cost){
         .read_seeks = problem->n_source, .write_seeks = problem->n_target, .bytes_read = bytes, .bytes_written = bytes};
+}
+
+uint64_t rs_plan_hash(const rs_plan *plan)
+{
+    const rs_spill *spill = &plan->spill;
+    uint64_t hash = rs_mix(rs_mix(rs_mix(0, plan->kind), plan->ndim), plan->kept);
+    for (int d = 0; d < plan->ndim; d++) {
+        const rs_axis *axis = &plan->buffer[d];
+        hash = rs_mix(rs_mix(rs_mix(rs_mix(hash, plan->loop[d]), axis->n), axis->step), axis->first);
+        for (int64_t i = 0; axis->step == 0 && i <= axis->n; i++) {
+            hash = rs_mix(hash, axis->cuts[i]);
+        }
+    }
+    return rs_mix(rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups), spill->append_bytes);
 }
 
 /* ---- What is minimized ----------------------------------------------------------------------- */
@@ -141,6 +156,14 @@ static bool is_cheaper(measure *const *by, const rs_plan *a, const rs_plan *b)
     return false;
 }
 
+/* Seconds, and what memory costs: to touch it for the first time, and to copy units once more when they are in pieces. */
+static double haste_of(const rs_plan *plan)
+{
+    static const double fresh_bandwidth = 2e9, copy_bandwidth = 5e9; /* bytes per second */
+    double gathered = plan->kind == RS_PLAN_BUFFERS && !plan->whole_units ? (double)plan->predicted.bytes_written : 0;
+    return plan->seconds + (double)plan->predicted.held_bytes / fresh_bandwidth + gathered / copy_bandwidth;
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static resplit_status propose(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
@@ -154,6 +177,30 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
     }
     out->seconds = rs_device_seconds(device_of(request), &out->predicted, false);
     return RESPLIT_OK;
+}
+
+/*
+ * The same with less memory, as long as that is faster in all: memory that is touched for the first time is slow, so seeks that
+ * it saves must be worth it. What is left of the budget then lets reads and writes overlap.
+ */
+static void try_with_less(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
+                          rs_plan *best)
+{
+    rs_request less = *request;
+    for (less.memory = request->memory / 2; less.memory >= RS_LITTLE_MEMORY; less.memory /= 2) {
+        rs_plan plan;
+        if (propose(strategy, problem, &less, &plan, NULL) != RESPLIT_OK) {
+            return;
+        }
+        plan.memory = request->memory;
+        bool fits = plan.kind != RS_PLAN_BUFFERS || rs_plan_predict(problem, &plan);
+        if (!fits || haste_of(&plan) >= haste_of(best)) {
+            rs_plan_release(&plan);
+            return;
+        }
+        rs_plan_release(best);
+        *best = plan;
+    }
 }
 
 static resplit_status make_cheapest(const rs_problem *problem, const rs_request *request, rs_plan *out,
@@ -183,6 +230,9 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
                 *err = why;
             }
             return rc;
+        }
+        if (by[0] == seconds_of && strategies[i] == &rs_strategy_best) {
+            try_with_less(strategies[i], problem, request, &plan);
         }
         if (!found || is_cheaper(by, &plan, out)) {
             rs_plan_release(out);

@@ -66,33 +66,24 @@ void rs_problem_release(rs_problem *problem)
     *problem = (rs_problem){0};
 }
 
-/* FNV-1a, by whole numbers. */
-static uint64_t mix(uint64_t hash, int64_t value)
-{
-    for (int i = 0; i < 8; i++) {
-        hash = (hash ^ (((uint64_t)value >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
 static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)
 {
     for (int d = 0; d < layout->ndim; d++) {
         const rs_axis *axis = &layout->axis[d];
-        hash = mix(mix(mix(mix(hash, axis->n), axis->first), axis->last), axis->step);
+        hash = rs_mix(rs_mix(rs_mix(rs_mix(hash, axis->n), axis->first), axis->last), axis->step);
         for (int64_t i = 0; axis->step == 0 && i <= axis->n; i++) {
-            hash = mix(hash, axis->cuts[i]);
+            hash = rs_mix(hash, axis->cuts[i]);
         }
-        hash = mix(hash, layout->order[d]);
+        hash = rs_mix(hash, layout->order[d]);
     }
     return hash;
 }
 
 uint64_t rs_problem_hash(const rs_problem *problem)
 {
-    uint64_t hash = mix(mix(0xcbf29ce484222325ULL, problem->ndim), problem->itemsize);
+    uint64_t hash = rs_mix(rs_mix(0, problem->ndim), problem->itemsize);
     for (int d = 0; d < problem->ndim; d++) {
-        hash = mix(mix(hash, problem->shape[d]), problem->source_index[d]);
+        hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
     }
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);
 }

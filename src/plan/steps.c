@@ -64,16 +64,34 @@ void rs_steps_init(rs_steps *steps, const rs_problem *problem, const rs_plan *pl
     set_buffer(steps);
 }
 
-rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index)
+rs_box rs_unit_in(const rs_problem *problem, const rs_plan *plan, const rs_box *buffer, const int64_t *index)
 {
-    rs_box unit = rs_layout_box(&steps->problem->target, index);
-    for (int d = 0; d < steps->plan->ndim; d++) {
-        if (!is_kept(steps->plan, d)) {
-            unit.lo[d] = rs_max(unit.lo[d], steps->buffer.lo[d]);
-            unit.hi[d] = rs_min(unit.hi[d], steps->buffer.hi[d]);
+    rs_box unit = rs_layout_box(&problem->target, index);
+    for (int d = 0; d < plan->ndim; d++) {
+        if (!is_kept(plan, d)) {
+            unit.lo[d] = rs_max(unit.lo[d], buffer->lo[d]);
+            unit.hi[d] = rs_min(unit.hi[d], buffer->hi[d]);
         }
     }
     return unit;
+}
+
+rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index)
+{
+    return rs_unit_in(steps->problem, steps->plan, &steps->buffer, index);
+}
+
+rs_time rs_steps_time(const rs_steps *steps, const int64_t *index, const rs_box *unit)
+{
+    int64_t buffer = 0;
+    for (int i = 0; i < steps->plan->ndim; i++) {
+        int d = steps->plan->loop[i];
+        const rs_axis *axis = &steps->plan->buffer[d];
+        /* complete when its last element along every kept axis has been read */
+        bool waits = is_kept(steps->plan, d) && unit->hi[d] > unit->lo[d];
+        buffer = buffer * axis->n + (waits ? rs_axis_find(axis, unit->hi[d] - 1) : steps->at[d]);
+    }
+    return (rs_time){buffer, rs_layout_block_number(&steps->problem->target, index)};
 }
 
 static void make_read(const rs_steps *steps, rs_step *out)

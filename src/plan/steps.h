@@ -32,10 +32,29 @@ typedef struct rs_steps {
     int64_t index[RS_MAX_NDIM];
 } rs_steps;
 
+/*
+ * When a unit is written: with which buffer, counted in loop order, and among that buffer's units by the number of its target
+ * block. Steps follow each other in this order, so what has been written so far is everything before some time.
+ */
+typedef struct rs_time {
+    int64_t buffer, block;
+} rs_time;
+
+static inline bool rs_time_before(rs_time a, rs_time b)
+{
+    return a.buffer < b.buffer || (a.buffer == b.buffer && a.block < b.block);
+}
+
 void rs_steps_init(rs_steps *steps, const rs_problem *problem, const rs_plan *plan);
 bool rs_steps_next(rs_steps *steps, rs_step *out);
 
 /* The unit that the part of target block `index` inside the current buffer belongs to. */
 rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index);
+
+/* The same in any buffer. */
+rs_box rs_unit_in(const rs_problem *problem, const rs_plan *plan, const rs_box *buffer, const int64_t *index);
+
+/* When that unit will be written. */
+rs_time rs_steps_time(const rs_steps *steps, const int64_t *index, const rs_box *unit);
 
 #endif

@@ -204,6 +204,7 @@ static void take_chosen(search *s, const int *loop)
                     .ndim = s->problem->ndim,
                     .memory = s->best->memory,
                     .n_staging = s->best->n_staging,
+                    .thrifty = s->best->thrifty,
                     .price = s->price};
     for (int d = 0; d < plan.ndim && s->failed == RESPLIT_OK; d++) {
         plan.loop[d] = loop[d];
@@ -372,6 +373,7 @@ static void ask_others(search *s, int64_t memory, resplit_error *err)
         }
         resplit_status rc = others[i]->propose(s->problem, &plan, &why);
         plan.memory = budget;
+        plan.thrifty = s->best->thrifty;
         if (rc == RESPLIT_OK && rs_plan_predict(s->problem, &plan) && is_better(s, &plan.predicted)) {
             rs_plan_release(s->best);
             *s->best = plan;

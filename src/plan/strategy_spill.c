@@ -134,7 +134,7 @@ static void predict(const rs_problem *problem, rs_plan *plan)
     int64_t first = rs_plan_charge(spill->resident * block, spill->resident)
                     + append_memory(plan, spill->n_groups, spill->append_bytes);
     int64_t second = spill->n_groups > 0 ? rs_plan_charge(spill->group * block, spill->group) : 0;
-    rs_plan_set_staging(problem, plan, fixed + rs_max(first, second));
+    rs_plan_set_staging(problem, plan, fixed + rs_max(first, second), 1, 0);
 }
 
 static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)

@@ -499,14 +499,18 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
                       const resplit_array *target)
 {
     resplit_error err;
-    resplit_cost actual;
+    resplit_result result;
     const resplit_cost *predicted = &plan->predicted;
+    static const char *const ios[] = {NULL, "threads", "uring"}, *const directs[] = {NULL, "off", "auto"};
+    resplit_run_options options = {
+        .io = ios[random_in(0, 2)], .direct = directs[random_in(0, 2)], .threads = (int)random_in(0, 8)};
     if (rs_plan_check(problem, plan, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
-    if (rs_run_copy(problem, plan, source, target, NULL, NULL, &actual, &err) != RESPLIT_OK) {
+    if (rs_run_copy(problem, plan, source, target, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
+    resplit_cost actual = result.cost;
     if (actual.read_seeks != predicted->read_seeks || actual.write_seeks != predicted->write_seeks
         || actual.bytes_read != predicted->bytes_read || actual.bytes_written != predicted->bytes_written
         || actual.held_bytes != predicted->held_bytes || actual.temp_bytes != predicted->temp_bytes) {

@@ -122,12 +122,14 @@ static void run_tenth(const char *root, int64_t n, int64_t memory)
     source->layout.atomic = target->layout.atomic = true;
     rs_problem problem;
     rs_plan plan;
-    resplit_cost actual;
+    resplit_result result;
     rs_request request = {.memory = memory};
     CHECK(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, &err) == RESPLIT_OK, "%s",
           err.message);
     CHECK(rs_plan_make(&problem, &request, &plan, &err) == RESPLIT_OK, "%s", err.message);
-    CHECK(rs_run_copy(&problem, &plan, source, target, NULL, NULL, &actual, &err) == RESPLIT_OK, "%s", err.message);
+    CHECK(rs_run_copy(&problem, &plan, source, target, NULL, NULL, NULL, &result, &err) == RESPLIT_OK, "%s",
+          err.message);
+    resplit_cost actual = result.cost;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%" PRId64 " x %d x %d at %" PRId64 " MiB: %s moved %.3f x the array, %" PRId64

@@ -16,6 +16,7 @@ import pytest
 from conftest import ROOT, same, sample, write_blocks
 
 COMMANDS = ["split", "merge", "extract", "plan", "run", "info", "verify"]
+DONE = {"actual", "seconds", "gigabytes_per_second", "threads", "io", "resumed", "fingerprint"}
 COST = {"read_seeks", "write_seeks", "seeks", "bytes_read", "bytes_written", "held_bytes", "peak_bytes", "temp_bytes"}
 PLAN = {"strategy", "shape", "dtype", "itemsize", "order", "chunks_from", "chunks_to", "buffer", "loop_order",
         "kept_axes", "memory", "predicted", "floor", "device", "predicted_seconds", "floor_seconds"}
@@ -172,17 +173,19 @@ def test_uneven_chunks_in_json(run):
 @pytest.mark.parametrize("strategy", ["auto", "naive", "keep"])
 def test_a_run_in_json_counts_what_was_predicted(run, tmp_path, strategy):
     write_blocks(tmp_path / "a", sample((31, 29, 37)), (10, 7, 12), "{0}_{1}_{2}.npy")
-    args = ("a", "b", "--chunks", "4,13,9", "--memory", "64KiB", "--strategy", strategy)
+    args = ("a", "b", "--chunks", "4,13,9", "--memory", "96KiB", "--strategy", strategy)
     plan = run.json("plan", *args)
     result = run.json(*args)
-    assert set(result) - {"buffer_cuts"} == PLAN | {"actual", "seconds"}
+    assert set(result) - {"buffer_cuts"} == PLAN | DONE
     shared = {k: v for k, v in plan.items() if k not in ONLY_PLANNED | {"nearby"}}
-    assert {k: v for k, v in result.items() if k not in ("actual", "seconds")} == shared
+    assert {k: v for k, v in result.items() if k not in DONE} == shared
     actual, predicted = result["actual"], result["predicted"]
     for key in COST - {"peak_bytes"}:
         assert actual[key] == predicted[key], key
-    assert actual["peak_bytes"] <= predicted["peak_bytes"] <= 64 << 10
-    assert result["seconds"] > 0
+    assert actual["peak_bytes"] <= predicted["peak_bytes"] <= 96 << 10
+    assert result["seconds"] > 0 and result["gigabytes_per_second"] > 0
+    assert result["io"] in ("uring", "threads") and result["threads"] >= 1 and result["resumed"] is False
+    assert re.fullmatch("[0-9a-f]{16}", result["fingerprint"])
 
 
 def test_reports_for_people(run, tmp_path):
@@ -338,23 +341,49 @@ def test_a_pipe_shows_no_progress(run, tmp_path):
     assert run("in.npy", "out", "--chunks", "16,16,16", "--memory", "1MiB").stderr == ""
 
 
+def wait_for_progress(folder):
+    """Until the journal of the run in `folder` has a record."""
+    journal = folder / "out.resplit-part/journal"
+    until = time.monotonic() + 60
+    while not (journal.exists() and journal.stat().st_size > 200):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_leaves_nothing(run, tmp_path, slow_source, number):
+def test_interrupted_leaves_what_a_resume_needs(run, tmp_path, slow_source, number):
     terminal = Terminal(run, *SLOW)
-    assert "%" in terminal.read(until="%")
+    wait_for_progress(tmp_path)
     terminal.process.send_signal(number)
     assert terminal.finish() == (1, "")
-    assert "resplit: interrupted: nothing was left at 'out'" in terminal.text
-    assert [p.name for p in tmp_path.iterdir()] == ["in.npy"]
+    assert "resplit: interrupted; what is done is kept: go on by the same command with --resume" in terminal.text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "out.resplit-part"]
+    done = run.json(*SLOW, "--resume")
+    assert done["resumed"] and done["actual"]["bytes_written"] < done["predicted"]["bytes_written"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "out"]
+    assert run("verify", "in.npy", "out", "--memory", "4MiB", "--exact").stdout == "equal\n"
+
+
+def test_a_run_without_resume_starts_anew(run, tmp_path, slow_source):
+    terminal = Terminal(run, *SLOW)
+    wait_for_progress(tmp_path)
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.finish()[0] == 1
+    done = run.json("in.npy", "out", "--chunks", "-1,-1,50", "--memory", "4MiB")
+    assert not done["resumed"] and done["actual"]["bytes_written"] == done["predicted"]["bytes_written"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "out"]
 
 
 def test_interrupted_keeps_what_was_to_be_replaced(run, tmp_path, slow_source):
     np.save(tmp_path / "old.npy", sample((4, 4)))
     run("old.npy", "out", "--chunks", "2,2", "--memory", "1MiB")
     terminal = Terminal(run, *SLOW, "--overwrite")
-    assert "%" in terminal.read(until="%")
+    wait_for_progress(tmp_path)
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.finish() == (1, "")
-    assert "interrupted: 'out' is as it was" in terminal.text
+    assert "interrupted; what is done is kept" in terminal.text
     assert run("verify", "old.npy", "out", "--memory", "1MiB").stdout == "equal\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "old.npy", "out", "out.resplit-part"]
+    assert run.json(*SLOW, "--overwrite", "--resume")["resumed"]
+    assert run("verify", "in.npy", "out", "--memory", "4MiB").stdout == "equal\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "old.npy", "out"]

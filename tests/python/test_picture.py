@@ -83,7 +83,7 @@ def test_layers_stand_for_all_blocks(run, name):
 
 def test_a_region_of_files(run, tmp_path):
     write_blocks(tmp_path / "in", sample((60, 70)), (20, 25), "{0}_{1}.npy")
-    plan = run.json("plan", "in", "out", "--chunks", "15,15", "--roi", "7:51,13:66", "--memory", "40KB", "--strategy",
+    plan = run.json("plan", "in", "out", "--chunks", "15,15", "--roi", "7:51,13:66", "--memory", "64KB", "--strategy",
                     "naive", "--picture", "p.svg")
     page = ElementTree.parse(tmp_path / "p.svg").getroot()
     assert sum(values(page, "data-reads")) == plan["predicted"]["read_seeks"]

@@ -76,7 +76,7 @@ def test_a_refused_strategy_says_what_it_needs(run):
 def test_the_chosen_one_is_the_least_by_what_was_asked(run, minimize, device):
     rnd = random.Random(f"{SEED}{minimize}{device}")
     for _ in range(15):
-        problem = (*random_problem(rnd), "--memory", f"{rnd.choice([40, 60, 100, 300])}KiB")
+        problem = (*random_problem(rnd), "--memory", f"{rnd.choice([64, 80, 120, 300])}KiB")
         plan = run.json(*problem, "--minimize", minimize, "--device", device)
         fitting = [row for row in plan["strategies"] if row["fits"]]
         chosen = next(row for row in fitting if row["chosen"])
@@ -156,7 +156,8 @@ def test_more_memory_never_costs_seeks(run, problem):
 @pytest.mark.parametrize("problem", CURVES, ids=lambda p: p[6])
 def test_more_memory_never_costs_time(run, problem):
     seconds = [row["seconds"] for row in run.json(*problem, "--memory", "100MiB", "--curve", "--device", "hdd")["curve"]]
-    assert all(b <= a * (1 + 1e-9) for a, b in zip(seconds, seconds[1:]))
+    # Memory that is touched for the first time takes time too, which auto weighs against seeks: 2 GB/s.
+    assert all(b <= a + (100 << 20) / 2e9 for a, b in zip(seconds, seconds[1:]))
 
 
 def test_the_curve_goes_from_the_least_memory_to_the_floor(run):

@@ -25,7 +25,7 @@ def can_trace():
 
 
 def is_block(path):
-    return path.endswith((".npy", ".raw")) or ".npy.resplit-part" in path or ".raw.resplit-part" in path
+    return re.search(r"\.(npy|raw)(\.resplit-part/data)?$", path) is not None
 
 
 def data_offset(path):
@@ -50,7 +50,7 @@ def traced_transfers(log, folder):
             kind, fd, asked, at, done = moved.groups()
             path = paths.get(fd, "")
             if is_block(path):
-                real = (folder / path.replace(".resplit-part", "")).as_posix()
+                real = (folder / path.replace(".resplit-part/data", "")).as_posix()
                 if int(at) >= data_offset(real):
                     assert asked == done, line
                     moves.append((kind, real, int(at), int(done)))
@@ -97,7 +97,7 @@ def test_system_calls_are_the_predicted_seeks(run, tmp_path, resplit_path):
         least = int(re.search(r"at least (\d+) bytes", refusal).group(1))
         options.append(f"{least + rnd.choice([0, 500, 2000, 10000])}B")
         plan = run.json("plan", "in", "out", *options)
-        done = subprocess.run(["strace", "-f", "-o", "log", resplit_path, "in", "out", "--json", *options], cwd=folder,
+        done = subprocess.run(["strace", "-f", "-o", "log", resplit_path, "in", "out", "--json", "--io", "threads", "--threads", "1", *options], cwd=folder,
                               env=run.env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         moves = traced_transfers((folder / "log").read_text(), folder)

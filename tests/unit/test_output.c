@@ -83,16 +83,26 @@ static void add_folder(const scene *s, const char *name)
     assert_int_equal(mkdir(path, 0777), 0);
 }
 
+static resplit_status begin(rs_output *output, const resplit_array *target, const resplit_array *source,
+                            resplit_error *err)
+{
+    static const rs_job_id id;
+    rs_earlier earlier;
+    rs_progress done;
+    *output = (rs_output){.lock = -1, .sync = RS_SYNC_END};
+    return rs_output_begin(output, target, source, false, &id, NULL, &earlier, &done, err);
+}
+
 static void an_abandoned_output_leaves_nothing(void **state)
 {
     (void)state;
     scene s;
     rs_output output;
     set_scene(&s, false);
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+    assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
     assert_true(exists(s.folder, "out.resplit-part"));
-    add_file(s.folder, "out.resplit-part/0.raw");
-    rs_output_abandon(&output);
+    add_file(s.folder, "out.resplit-part/data/0.raw");
+    rs_output_abandon(&output, false);
     assert_false(exists(s.folder, "out.resplit-part"));
     assert_false(exists(s.folder, "out"));
     end_scene(&s);
@@ -105,10 +115,11 @@ static void what_a_killed_run_left_is_cleared_away(void **state)
     rs_output output;
     set_scene(&s, false);
     add_folder(&s, "out.resplit-part");
-    add_file(s.folder, "out.resplit-part/9.raw");
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
-    assert_false(exists(s.folder, "out.resplit-part/9.raw"));
-    assert_int_equal(rs_output_publish(&output, NULL), RESPLIT_OK);
+    add_folder(&s, "out.resplit-part/data");
+    add_file(s.folder, "out.resplit-part/data/9.raw");
+    assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+    assert_false(exists(s.folder, "out.resplit-part/data/9.raw"));
+    assert_int_equal(rs_output_publish(&output, 0, NULL), RESPLIT_OK);
     assert_true(exists(s.folder, "out/resplit.json"));
     assert_false(exists(s.folder, "out/9.raw"));
     end_scene(&s);
@@ -120,12 +131,12 @@ static void two_runs_on_one_target_are_refused(void **state)
     scene s;
     rs_output output;
     set_scene(&s, false);
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+    assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
     pid_t child = fork(); /* another process: locks belong to open files, but let it be as it is in life */
     if (child == 0) {
         rs_output other;
         resplit_error err;
-        bool refused = rs_output_begin(&other, s.target, s.source, &err) == RESPLIT_EEXISTS
+        bool refused = begin(&other, s.target, s.source, &err) == RESPLIT_EEXISTS
                        && strstr(err.message, "another run is at work") != NULL;
         _exit(refused ? 0 : 1);
     }
@@ -133,7 +144,7 @@ static void two_runs_on_one_target_are_refused(void **state)
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
     assert_true(exists(s.folder, "out.resplit-part"));
-    rs_output_abandon(&output);
+    rs_output_abandon(&output, false);
     end_scene(&s);
 }
 
@@ -146,9 +157,9 @@ static void an_existing_target_is_refused(void **state)
     set_scene(&s, false);
     add_folder(&s, "out");
     add_file(s.folder, "out/0.raw");
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
+    assert_int_equal(begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
     assert_non_null(strstr(err.message, "is there already"));
-    rs_output_abandon(&output);
+    rs_output_abandon(&output, false);
     assert_true(exists(s.folder, "out/0.raw"));
     assert_false(exists(s.folder, "out.resplit-part"));
     end_scene(&s);
@@ -161,8 +172,8 @@ static void an_empty_folder_is_as_good_as_none(void **state)
     rs_output output;
     set_scene(&s, false);
     add_folder(&s, "out");
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
-    assert_int_equal(rs_output_publish(&output, NULL), RESPLIT_OK);
+    assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+    assert_int_equal(rs_output_publish(&output, 0, NULL), RESPLIT_OK);
     assert_true(exists(s.folder, "out/resplit.json"));
     end_scene(&s);
 }
@@ -176,17 +187,17 @@ static void overwriting_never_removes_what_is_not_the_array(void **state)
     set_scene(&s, true);
     add_folder(&s, "out");
     add_file(s.folder, "out/notes.txt"); /* no array at all */
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
+    assert_int_equal(begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
     assert_true(exists(s.folder, "out/notes.txt"));
     end_scene(&s);
 
     set_scene(&s, true); /* an array, and something else */
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
-    add_file(s.folder, "out.resplit-part/0.raw");
-    add_file(s.folder, "out.resplit-part/1.raw");
-    assert_int_equal(rs_output_publish(&output, NULL), RESPLIT_OK);
+    assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+    add_file(s.folder, "out.resplit-part/data/0.raw");
+    add_file(s.folder, "out.resplit-part/data/1.raw");
+    assert_int_equal(rs_output_publish(&output, 0, NULL), RESPLIT_OK);
     add_file(s.folder, "out/notes.txt");
-    assert_int_equal(rs_output_begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
+    assert_int_equal(begin(&output, s.target, s.source, &err), RESPLIT_EEXISTS);
     assert_non_null(strstr(err.message, "holds 4 files, of which 3 are the array"));
     end_scene(&s);
 }
@@ -198,11 +209,11 @@ static void overwriting_keeps_the_old_array_until_the_new_one_is_there(void **st
     rs_output output;
     set_scene(&s, true);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(rs_output_begin(&output, s.target, s.source, NULL), RESPLIT_OK);
+        assert_int_equal(begin(&output, s.target, s.source, NULL), RESPLIT_OK);
         assert_int_equal(exists(s.folder, "out/resplit.json"), i > 0);
-        add_file(s.folder, "out.resplit-part/0.raw");
-        add_file(s.folder, "out.resplit-part/1.raw");
-        assert_int_equal(rs_output_publish(&output, NULL), RESPLIT_OK);
+        add_file(s.folder, "out.resplit-part/data/0.raw");
+        add_file(s.folder, "out.resplit-part/data/1.raw");
+        assert_int_equal(rs_output_publish(&output, 0, NULL), RESPLIT_OK);
         assert_true(exists(s.folder, "out/1.raw"));
         assert_false(exists(s.folder, "out.resplit-part"));
     }
@@ -220,13 +231,13 @@ static void source_and_target_may_not_lie_in_each_other(void **state)
     char path[512];
     snprintf(path, sizeof path, "%s", s.folder);
     inside.path = path; /* the folder that holds the source */
-    assert_int_equal(rs_output_begin(&output, &inside, s.source, &err), RESPLIT_EINVAL);
+    assert_int_equal(begin(&output, &inside, s.source, &err), RESPLIT_EINVAL);
     assert_non_null(strstr(err.message, "one inside the other"));
     snprintf(path, sizeof path, "%s/./in.raw", s.folder);
-    assert_int_equal(rs_output_begin(&output, &inside, s.source, &err), RESPLIT_EINVAL);
+    assert_int_equal(begin(&output, &inside, s.source, &err), RESPLIT_EINVAL);
     assert_non_null(strstr(err.message, "are the same"));
     snprintf(path, sizeof path, "%s/nowhere/out", s.folder);
-    assert_int_equal(rs_output_begin(&output, &inside, s.source, &err), RESPLIT_EIO);
+    assert_int_equal(begin(&output, &inside, s.source, &err), RESPLIT_EIO);
     assert_non_null(strstr(err.message, "no folder"));
     end_scene(&s);
 }
@@ -240,7 +251,7 @@ static void too_little_space_is_noticed_before_anything_is_written(void **state)
     set_scene(&s, false);
     resplit_array large = *s.target;
     large.info.bytes = INT64_MAX / 2;
-    assert_int_equal(rs_output_begin(&output, &large, s.source, &err), RESPLIT_EIO);
+    assert_int_equal(begin(&output, &large, s.source, &err), RESPLIT_EIO);
     assert_non_null(strstr(err.message, "are free in"));
     assert_false(exists(s.folder, "out.resplit-part"));
     end_scene(&s);

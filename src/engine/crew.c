@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crew.c - the workers of a run: begin, end, failing, waiting, reporting. */
+#include "engine/run.h"
+
+#include "engine/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    STACK_BYTES = 128 << 10, /* of a worker: some calls deep, with paths and sentences on it */
+    REPORT_MS = 50,
+    STEADY = 4 << 20, /* bytes that a second worker must have to do */
+};
+
+int64_t rs_run_staging_items(const rs_run *run)
+{
+    /* two sectors are for direct reads; small areas are never read directly */
+    int64_t bytes = run->plan->staging_bytes;
+    return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - 2 * RS_SECTOR : bytes) / run->problem->itemsize);
+}
+
+/* ---- Begin and end ------------------------------------------------------------------------- */
+
+/* As many as the plan has room for and the work is worth. Direct reads and writes need more of them than processors. */
+static int count_workers(const rs_run *run)
+{
+    const resplit_cost *cost = &run->plan->predicted;
+    int64_t asked = run->options != NULL ? run->options->threads : 0;
+    int64_t worth =
+        1 + (cost->bytes_read + cost->bytes_written) / STEADY + (run->problem->n_source + run->problem->n_target) / 64;
+    int64_t n = asked > 0 ? asked : rs_min(worth, 2 + 2 * (int64_t)rs_system_processors());
+    return (int)rs_max(1, rs_min(n, run->plan->n_workers));
+}
+
+static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
+{
+    void *memory;
+    worker->run = run;
+    RS_TRY(rs_io_start(&worker->io, run->options != NULL ? run->options->io : NULL, err));
+    for (int i = 0; i < run->plan->n_staging; i++) {
+        RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &memory, err));
+        worker->staging[i] = memory;
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_begin(rs_run *run, resplit_error *err)
+{
+    const rs_plan *plan = run->plan;
+    int64_t others = (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES;
+    (void)pthread_mutex_init(&run->lock, NULL);
+    (void)pthread_cond_init(&run->change, NULL);
+    rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
+                        run->source->dtype.byteorder == '>',
+                        run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
+                        run->problem->ndim > 0 ? run->problem->target.order[run->problem->ndim - 1] : 0);
+    RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - RS_FIXED_BYTES - others, &run->budget, err));
+    run->n_workers = count_workers(run);
+    run->workers = calloc((size_t)run->n_workers, sizeof *run->workers);
+    run->outgoing = calloc((size_t)run->n_workers * RS_OUTGOING, sizeof *run->outgoing);
+    if (run->workers == NULL || run->outgoing == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate %d workers", run->n_workers);
+    }
+    for (int i = 0; i < run->n_workers; i++) {
+        RS_TRY(begin_worker(run, &run->workers[i], err));
+    }
+    run->io_name = run->workers[0].io.backend->name;
+    return RESPLIT_OK;
+}
+
+void rs_run_end(rs_run *run)
+{
+    (void)rs_files_release(&run->sources, NULL);
+    (void)pthread_cond_destroy(&run->change);
+    (void)pthread_mutex_destroy(&run->lock);
+    for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
+        rs_io_stop(&run->workers[i].io);
+        for (int k = 0; k < run->plan->n_staging; k++) {
+            rs_budget_release(run->budget, run->workers[i].staging[k], run->plan->staging_bytes);
+        }
+    }
+    if (run->budget != NULL) {
+        run->actual.peak_bytes =
+            RS_FIXED_BYTES + rs_budget_peak(run->budget) + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES;
+    }
+    free(run->workers);
+    free(run->outgoing);
+    rs_budget_free(run->budget);
+}
+
+resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    int64_t index[RS_MAX_NDIM] = {0};
+    for (int d = 0; d < run->problem->ndim; d++) {
+        index[d] = step->block[d] + run->problem->source_index[d];
+    }
+    RS_TRY(rs_files_get(&worker->run->sources, index, worker->path[0], file, err));
+    file->layout = &run->problem->source;
+    file->stored = &step->stored;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err)
+{
+    RS_TRY(rs_files_get(&worker->run->targets, step->block, worker->path[1], file, err));
+    file->layout = &worker->run->problem->target;
+    file->stored = &step->stored;
+    return RESPLIT_OK;
+}
+
+/* ---- Working together ---------------------------------------------------------------------- */
+
+resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_error *err)
+{
+    pthread_attr_t attributes;
+    int n = 1;
+    bool small = pthread_attr_init(&attributes) == 0;
+    if (small) {
+        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    }
+    /* fewer workers than wanted are enough */
+    while (n < run->n_workers
+           && pthread_create(&run->workers[n].thread, small ? &attributes : NULL, work, &run->workers[n]) == 0) {
+        n++;
+    }
+    (void)work(&run->workers[0]);
+    for (int i = 1; i < n; i++) {
+        (void)pthread_join(run->workers[i].thread, NULL);
+    }
+    if (small) {
+        (void)pthread_attr_destroy(&attributes);
+    }
+    return run->failed ? rs_fail_with(err, &run->why) : RESPLIT_OK;
+}
+
+void rs_run_fail(rs_run *run, const resplit_error *why)
+{
+    if (!run->failed) {
+        run->failed = true;
+        run->why = *why;
+    }
+    (void)pthread_cond_broadcast(&run->change);
+}
+
+static bool reports(const rs_worker *worker)
+{
+    const rs_run *run = worker->run;
+    return worker == &run->workers[0] && run->options != NULL && run->options->progress != NULL;
+}
+
+void rs_run_wait(rs_worker *worker)
+{
+    rs_run *run = worker->run;
+    if (!reports(worker)) {
+        (void)pthread_cond_wait(&run->change, &run->lock);
+        return;
+    }
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += REPORT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&run->change, &run->lock, &until);
+    rs_run_report(worker);
+}
+
+/* Tells the caller how far we are, some twenty times a second. */
+void rs_run_report(rs_worker *worker)
+{
+    rs_run *run = worker->run;
+    if (!reports(worker)) {
+        return;
+    }
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, total = run->plan->predicted.bytes_written;
+    if (run->last_report != 0 && ms - run->last_report < REPORT_MS && run->done < total) {
+        return;
+    }
+    int64_t done = run->done, used = rs_budget_used(run->budget);
+    run->last_report = ms;
+    (void)pthread_mutex_unlock(&run->lock);
+    bool stop = run->options->progress(done, total, used, run->options->payload) != 0;
+    (void)pthread_mutex_lock(&run->lock);
+    if (stop) {
+        resplit_error why;
+        (void)rs_fail(&why, RESPLIT_ECANCELED, "cancelled");
+        rs_run_fail(run, &why);
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fingerprint_run.c - a run that only reads: its sink forgets what it is given, whose fingerprint was taken on the way. */
+#include "engine/run.h"
+
+static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
+                             resplit_error *err)
+{
+    const rs_problem *problem = worker->run->problem;
+    (void)step;
+    (void)memory;
+    (void)err;
+    worker->cursor.bytes += rs_box_volume(problem->ndim, box) * problem->itemsize;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
+                                  const resplit_run_options *options, uint64_t *out, resplit_error *err)
+{
+    rs_run run = {
+        .problem = problem, .plan = plan, .source = array, .target = array, .options = options, .sink = forget};
+    rs_direct direct;
+    RS_TRY(rs_run_direct(options, &direct, err));
+    rs_files_init(&run.sources, array, array->path, false, direct);
+    resplit_status rc = rs_run_blocks(&run, err);
+    *out = rs_fingerprint_finish(run.written_fingerprint, array->dtype.descr, problem->ndim, problem->shape);
+    return rc;
+}
