@@ -233,6 +233,26 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_device_find(const char *na
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_device_measure(const char *folder, resplit_device *out,
                                                                      resplit_error *err);
 
+/* What resplit_disk_measure found. Writing includes the sync. */
+typedef struct resplit_disk {
+    bool direct;           /* the page cache was passed by; else it was emptied before each phase */
+    int64_t bytes;         /* of a file                                                        */
+    double write_seconds;  /* to write one file                                                */
+    double read_seconds;   /* to read it                                                       */
+    double both_seconds;   /* to read it and write another one of the same size, both at once  */
+    double random_latency; /* seconds of one read of 4 KiB at random, one at a time            */
+    double random_rate;    /* such reads per second, with as many under way at once as is best */
+    int random_depth;      /* and how many that are                                            */
+} resplit_disk;
+
+/*
+ * Measures the disk that `folder` lies on with two temporary files there, each of `bytes`, rounded up to whole MiB; 0:
+ * 1 GiB. Takes as long as it takes to write them both and to read one twice, and some five seconds. The files have no
+ * names: nothing is left, even by a process that is killed. Uses less than 20 MiB.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_disk_measure(const char *folder, int64_t bytes, resplit_disk *out,
+                                                                   resplit_error *err);
+
 /* ---- Plans --------------------------------------------------------------------------------- */
 
 /*
