@@ -11,5 +11,6 @@ int cli_cmd_run(const struct cli_args *args, resplit_error *err);
 int cli_cmd_info(const struct cli_args *args, resplit_error *err);
 int cli_cmd_fingerprint(const struct cli_args *args, resplit_error *err);
 int cli_cmd_verify(const struct cli_args *args, resplit_error *err);
+int cli_cmd_bench_disk(const struct cli_args *args, resplit_error *err);
 
 #endif

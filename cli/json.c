@@ -34,6 +34,14 @@ static void add_text(json_object *object, const char *key, const char *value)
     json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
 }
 
+static void add_number(json_object *object, const char *key, double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.9g", value);
+    json_object_object_add(object, key, json_object_new_double_s(value, text));
+}
+
 static json_object *list_of(int64_t n, const int64_t *values)
 {
     json_object *list = json_object_new_array();
@@ -236,5 +244,27 @@ bool cli_json_difference(const resplit_info *info, const resplit_difference *dif
     json_object_object_add(object, "equal", json_object_new_boolean(difference->equal));
     add_integer(object, "n_different", difference->n_different);
     json_object_object_add(object, "index", difference->equal ? NULL : list_of(info->ndim, difference->index));
+    return print_object(object, err);
+}
+
+/* ---- Disks ---------------------------------------------------------------------------------------------------- */
+
+bool cli_json_disk(const char *folder, const resplit_disk *disk, resplit_error *err)
+{
+    json_object *object = json_object_new_object();
+    double bytes = (double)disk->bytes;
+
+    add_text(object, "path", folder);
+    json_object_object_add(object, "direct", json_object_new_boolean(disk->direct));
+    add_integer(object, "bytes", disk->bytes);
+    add_number(object, "write_seconds", disk->write_seconds);
+    add_number(object, "read_seconds", disk->read_seconds);
+    add_number(object, "both_seconds", disk->both_seconds);
+    add_number(object, "write_bandwidth", bytes / disk->write_seconds);
+    add_number(object, "read_bandwidth", bytes / disk->read_seconds);
+    add_number(object, "both_bandwidth", 2 * bytes / disk->both_seconds);
+    add_number(object, "random_latency", disk->random_latency);
+    add_number(object, "random_rate", disk->random_rate);
+    add_integer(object, "random_depth", disk->random_depth);
     return print_object(object, err);
 }

@@ -106,6 +106,18 @@ static const struct cli_command COMMANDS[] = {
                 "their number and exits with 1. The options describe raw sides.\n",
         .run = cli_cmd_verify,
     },
+    {
+        .name = "bench-disk",
+        .id = CLI_BENCH_DISK,
+        .n_needed = 1,
+        .words = {"DIR"},
+        .usage = "bench-disk DIR [--size SIZE] [OPTION]...",
+        .summary = "what a disk can do",
+        .text =
+            "Measures how fast the disk that the folder DIR lies on is read and written, past the page cache, and how\n"
+            "many random reads it makes. Uses two temporary files that have no names and leaves nothing.\n",
+        .run = cli_cmd_bench_disk,
+    },
 };
 
 enum { N_COMMANDS = sizeof COMMANDS / sizeof COMMANDS[0] };

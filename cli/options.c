@@ -17,7 +17,7 @@ enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, CHUNKS, ROI, STRATEGY, ACCES
 #define RUNNING (WRITING | CLI_RUN)
 #define MOVING (RUNNING | CLI_VERIFY | CLI_FINGERPRINT)
 #define EVERY (TARGET | READING)
-#define ALL (EVERY | CLI_RUN)
+#define ALL (EVERY | CLI_RUN | CLI_BENCH_DISK)
 #define TO(member) offsetof(struct cli_options, member)
 
 /* A name may have several rows, for different commands; they are then of the same kind. */
@@ -48,6 +48,8 @@ static const struct row {
     {"device", "hdd|ssd|nvme|nfs|measure", CHOICE, TARGET, TO(device),
      "what seconds are predicted for; measure: the disk that DST lies on, remembered for 30 days; default: ssd"},
     {"temp", "DIR", TEXT, TARGET, TO(temp), "folder for a temporary file, should one be needed; default: beside DST"},
+    {"size", "SIZE", SIZE, CLI_BENCH_DISK, TO(size),
+     "of each of the two files to measure with: 4GiB, 500MB; rounded up to whole MiB; default: 1GiB"},
     {"curve", NULL, FLAG, CLI_PLAN, TO(curve), "tabulate the cost against memory"},
     {"format", "raw|npy", CHOICE, TARGET, TO(format),
      "of the target's files; default: by the suffix of DST, else as the source"},
@@ -93,6 +95,7 @@ static const struct {
     {CLI_CONVERT, "resplit"}, {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},
     {CLI_EXTRACT, "extract"}, {CLI_PLAN, "plan"},   {CLI_INFO, "info"},
     {CLI_VERIFY, "verify"},   {CLI_RUN, "run"},     {CLI_FINGERPRINT, "fingerprint"},
+    {CLI_BENCH_DISK, "bench-disk"},
 };
 
 /* ---- argv into words and pairs -------------------------------------------------------------------------------- */
@@ -274,6 +277,8 @@ bool cli_options_read(const struct cli_line *line, enum cli_command_id id, const
             return cli_fail(err, why.code, "--%s: %.900s", option, why.message);
         if (row->member == TO(memory) && row->kind == SIZE && options->memory == 0)
             return cli_fail(err, RESPLIT_EINVAL, "--memory: nothing fits 0 bytes");
+        if (row->member == TO(size) && row->kind == SIZE && options->size == 0)
+            return cli_fail(err, RESPLIT_EINVAL, "--size: nothing is measured with 0 bytes");
     }
     bool is_cut = options->chunks.ndim || options->to.ndim;
     if (!options->chunks_auto && (options->access.kind != CLI_ANY || options->block_size > 0))

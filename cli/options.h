@@ -32,7 +32,8 @@ enum cli_command_id {
     CLI_INFO = 1 << 5,
     CLI_VERIFY = 1 << 6,
     CLI_RUN = 1 << 7,
-    CLI_FINGERPRINT = 1 << 8
+    CLI_FINGERPRINT = 1 << 8,
+    CLI_BENCH_DISK = 1 << 9
 };
 
 /* All that can be said on a command line. Zero or NULL: not said. Texts are borrowed from argv. */
@@ -48,6 +49,7 @@ struct cli_options {
     bool chunks_auto;         /* --chunks auto: to be proposed, for this access and size of a block */
     struct cli_access access; /* --for                       */
     int64_t block_size;
+    int64_t size; /* of a file to measure a disk with   */
     bool curve;
     const char *format; /* of the target                     */
     const char *pattern;

@@ -315,3 +315,29 @@ void cli_report_difference(const resplit_info *info, const resplit_difference *d
         printf("%s%" PRId64, d ? ", " : "", difference->index[d]);
     printf("]; %s of %s elements differ\n", count, total);
 }
+
+/* ---- Disks ---------------------------------------------------------------------------------------------------- */
+
+static void print_stream(const char *label, int64_t bytes, double seconds)
+{
+    char count[CLI_BYTES_TEXT];
+
+    cli_format_count(bytes, count);
+    printf("%-14s%20s%12.3f%12.0f\n", label, count, seconds, (double)bytes / seconds / 1e6);
+}
+
+void cli_report_disk(const char *folder, const resplit_disk *disk)
+{
+    char count[CLI_BYTES_TEXT];
+
+    printf("%-14s'%s'\n", "disk of", folder);
+    printf("%-14s%s\n\n", "page cache",
+           disk->direct ? "passed by: O_DIRECT works here" : "emptied before each phase: O_DIRECT does not work here");
+    printf("%-14s%20s%12s%12s\n", "", "bytes", "seconds", "MB/s");
+    print_stream("write", disk->bytes, disk->write_seconds);
+    print_stream("read", disk->bytes, disk->read_seconds);
+    print_stream("both at once", 2 * disk->bytes, disk->both_seconds);
+    cli_format_count((int64_t)disk->random_rate, count);
+    printf("\n%-14sof 4 KiB: %.1f us at depth 1; at best %s per second, at depth %d\n", "random reads",
+           disk->random_latency * 1e6, count, disk->random_depth);
+}

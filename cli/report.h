@@ -37,12 +37,14 @@ void cli_report_result(const struct cli_result *result);
 void cli_report_info(const resplit_info *info);
 void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint);
 void cli_report_difference(const resplit_info *info, const resplit_difference *difference);
+void cli_report_disk(const char *folder, const resplit_disk *disk);
 
 /* Print one object and a newline, or nothing and return false. */
 bool cli_json_result(const struct cli_result *result, resplit_error *err);
 bool cli_json_info(const resplit_info *info, resplit_error *err);
 bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, resplit_error *err);
 bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err);
+bool cli_json_disk(const char *folder, const resplit_disk *disk, resplit_error *err);
 
 /* ---- explain.c, json_explain.c: the parts of a result that help to decide ---- */
 

@@ -13,7 +13,7 @@ _resplit()
         prev=${words[cword - 1]}
     fi
 
-    local commands='split merge extract plan run info verify help' command='' i
+    local commands='split merge extract plan run info verify bench-disk help' command='' i
     for ((i = 1; i < cword; i++)); do
         case " $commands " in
             *" ${words[i]} "*)
@@ -60,7 +60,7 @@ _resplit()
             mapfile -t COMPREPLY < <(compgen -W 'cubes series:0 slices:0' -- "$cur")
             return
             ;;
-        --memory | --block-size)
+        --memory | --block-size | --size)
             local number=${cur%%[!0-9.]*}
             mapfile -t COMPREPLY < <(compgen -W "${number:-1}MiB ${number:-1}GiB ${number:-1}MB ${number:-1}GB" -- "$cur")
             return

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fish completion for resplit.
 
-set -l commands split merge extract plan run info verify help
+set -l commands split merge extract plan run info verify bench-disk help
 set -l none "not __fish_seen_subcommand_from $commands"
-set -l writing "not __fish_seen_subcommand_from plan info verify help"
-set -l target "not __fish_seen_subcommand_from run info verify help"
-set -l every "not __fish_seen_subcommand_from run help"
+set -l writing "not __fish_seen_subcommand_from plan info verify bench-disk help"
+set -l target "not __fish_seen_subcommand_from run info verify bench-disk help"
+set -l every "not __fish_seen_subcommand_from run bench-disk help"
 set -l all "not __fish_seen_subcommand_from help"
 
 complete -c resplit -n "$none" -a split -d 'one array into a grid of files'
@@ -15,8 +15,9 @@ complete -c resplit -n "$none" -a plan -d 'predict what a run would do, touching
 complete -c resplit -n "$none" -a run -d 'run a plan that was saved'
 complete -c resplit -n "$none" -a info -d 'what an array is and how it is cut'
 complete -c resplit -n "$none" -a verify -d 'do two arrays hold the same values?'
+complete -c resplit -n "$none" -a bench-disk -d 'what a disk can do'
 complete -c resplit -n "$none" -a help -d 'the options of a command'
-complete -c resplit -n '__fish_seen_subcommand_from help' -f -a 'split merge extract plan run info verify'
+complete -c resplit -n '__fish_seen_subcommand_from help' -f -a 'split merge extract plan run info verify bench-disk'
 
 complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l chunks -x \
     -a auto -d 'how the target is cut, one length per axis'
@@ -34,6 +35,7 @@ complete -c resplit -n "$target" -l minimize -x -a 'seconds seeks bytes memory' 
     -d 'what auto looks for among the plans that fit'
 complete -c resplit -n "$target" -l device -x -a 'hdd ssd nvme nfs measure' -d 'what seconds are predicted for'
 complete -c resplit -n "$target" -l temp -x -a '(__fish_complete_directories)' -d 'folder for a temporary file'
+complete -c resplit -n '__fish_seen_subcommand_from bench-disk' -l size -x -d 'of each of the two files to measure with'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l curve -d 'tabulate the cost against memory'
 complete -c resplit -n "$target" -l format -x -a 'raw npy' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import ROOT, same, sample, write_blocks
 
-COMMANDS = ["split", "merge", "extract", "plan", "run", "info", "verify"]
+COMMANDS = ["split", "merge", "extract", "plan", "run", "info", "verify", "fingerprint", "bench-disk"]
 DONE = {"actual", "seconds", "gigabytes_per_second", "threads", "io", "resumed", "fingerprint"}
 COST = {"read_seeks", "write_seeks", "seeks", "bytes_read", "bytes_written", "held_bytes", "peak_bytes", "temp_bytes"}
 PLAN = {"strategy", "shape", "dtype", "itemsize", "order", "chunks_from", "chunks_to", "buffer", "loop_order",
