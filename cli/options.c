@@ -92,9 +92,9 @@ static const struct {
     enum cli_command_id id;
     const char *name;
 } COMMAND_NAMES[] = {
-    {CLI_CONVERT, "resplit"}, {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},
-    {CLI_EXTRACT, "extract"}, {CLI_PLAN, "plan"},   {CLI_INFO, "info"},
-    {CLI_VERIFY, "verify"},   {CLI_RUN, "run"},     {CLI_FINGERPRINT, "fingerprint"},
+    {CLI_CONVERT, "resplit"},       {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},
+    {CLI_EXTRACT, "extract"},       {CLI_PLAN, "plan"},   {CLI_INFO, "info"},
+    {CLI_VERIFY, "verify"},         {CLI_RUN, "run"},     {CLI_FINGERPRINT, "fingerprint"},
     {CLI_BENCH_DISK, "bench-disk"},
 };
 

@@ -2,7 +2,7 @@
 /*
  * journal.h - how far a run has come, in a file that survives it.
  *
- *     header   what is made from what, by which plan; where the data grows; in which boot of the system
+ *     header   what is made from what, by which plan; a token to know the output again; in which boot of the system
  *     record   everything before this time is written, and this is its fingerprint; on disk, or only handed to the system
  *     record   ...
  *
@@ -26,7 +26,7 @@ typedef struct rs_progress {
 /* What a journal belongs to. */
 typedef struct rs_job_id {
     uint64_t problem, plan, source; /* hashes of both grids, of the steps, of the source files' sizes and times */
-    uint64_t device, inode;         /* of the data, to find it again whatever its name is now */
+    uint64_t token; /* drawn for this output; in its manifest too, to know it again whatever its name is now */
 } rs_job_id;
 
 typedef struct rs_journal {

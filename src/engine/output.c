@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PART_SUFFIX ".resplit-part"
@@ -278,10 +279,21 @@ static resplit_status take_part(rs_output *output, resplit_error *err)
     return restore_old(output, err);
 }
 
-static bool is_there(const char *path, const rs_job_id *id)
+static bool is_there(const char *path)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && (uint64_t)st.st_ino == id->inode && (uint64_t)st.st_dev == id->device;
+    return lstat(path, &st) == 0;
+}
+
+/*
+ * Did the run that left this journal publish its output? A folder is known by its token, since it may have changed places with
+ * the one it replaced; a file takes the place of another by being renamed, and then is no longer in the part.
+ */
+static bool was_published(const rs_output *output, const rs_job_id *id)
+{
+    const char *path = output->array->path;
+    return output->array->info.folder ? rs_manifest_token(path) == id->token
+                                      : is_there(path) && !is_there(output->data);
 }
 
 /* Is there something to go on with? What belongs to another job is an error: it is not for us to throw it away. */
@@ -301,17 +313,16 @@ static resplit_status look_at_earlier(rs_output *output, const rs_job_id *id, rs
         return rs_fail(err, RESPLIT_EEXISTS, "what an earlier run left in '%s' %s: run without --resume to start anew",
                        output->part, what);
     }
-    if (is_there(output->array->path, found_id)) {
+    if (was_published(output, found_id)) {
         *earlier = RS_EARLIER_ALL;
-    } else if (is_there(output->data, found_id)) {
+    } else if (is_there(output->data)) {
         *earlier = RS_EARLIER_PART;
     }
     return RESPLIT_OK;
 }
 
-static resplit_status make_data(rs_output *output, rs_job_id *id, resplit_error *err)
+static resplit_status make_data(const rs_output *output, resplit_error *err)
 {
-    struct stat st;
     int failed;
     if (output->array->info.folder) {
         failed = mkdir(output->data, 0777);
@@ -319,15 +330,26 @@ static resplit_status make_data(rs_output *output, rs_job_id *id, resplit_error 
         failed = open(output->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         failed = failed >= 0 ? close(failed) : -1;
     }
-    if (failed != 0 || lstat(output->data, &st) != 0) {
-        return rs_fail_errno(err, errno, "cannot make '%s'", output->data);
-    }
-    id->device = (uint64_t)st.st_dev;
-    id->inode = (uint64_t)st.st_ino;
-    return RESPLIT_OK;
+    return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot make '%s'", output->data);
 }
 
-static resplit_status write_text(const char *folder, const char *name, const rs_text *text, resplit_error *err)
+/* A number that no other output has. */
+static uint64_t draw_token(const rs_output *output)
+{
+    struct timespec now;
+    struct stat st = {0};
+    uint64_t token = 0;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)fstat(output->lock, &st);
+    if (getentropy(&token, sizeof token) != 0) {
+        token = 0;
+    }
+    token = rs_mix(rs_mix(rs_mix((token | 1), now.tv_sec), now.tv_nsec), (int64_t)st.st_ino);
+    return token | 1; /* 0 is none */
+}
+
+static resplit_status write_text(const char *folder, const char *name, const rs_text *text, bool sync,
+                                 resplit_error *err)
 {
     char path[RS_PATH_MAX];
     RS_TRY(rs_path_join(folder, name, path, err));
@@ -336,6 +358,9 @@ static resplit_status write_text(const char *folder, const char *name, const rs_
         return rs_fail_errno(err, errno, "cannot create '%s'", path);
     }
     resplit_status rc = rs_file_write(fd, path, text->s, (int64_t)text->n, 0, err);
+    if (rc == RESPLIT_OK && sync && fsync(fd) != 0) {
+        rc = rs_fail_errno(err, errno, "cannot bring '%s' to disk", path);
+    }
     if (close(fd) != 0 && rc == RESPLIT_OK) {
         rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
     }
@@ -347,10 +372,11 @@ static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs
 {
     static const rs_progress nothing;
     rs_job_id mine = *id;
+    mine.token = output->token = draw_token(output);
     RS_TRY(clear_part(output, err));
-    RS_TRY(make_data(output, &mine, err));
+    RS_TRY(make_data(output, err));
     if (plan != NULL) {
-        RS_TRY(write_text(output->part, PLAN_NAME, plan, err));
+        RS_TRY(write_text(output->part, PLAN_NAME, plan, output->sync != RS_SYNC_NONE, err));
     }
     return rs_journal_begin(&output->journal, output->lock, output->sync, &mine, &nothing, true, err);
 }
@@ -376,6 +402,7 @@ static resplit_status begin(rs_output *output, const resplit_array *source, bool
     }
     RS_TRY(check_target(output->array, err)); /* another run may have published while we waited for its part */
     if (*earlier == RS_EARLIER_PART) {
+        output->token = found.token;
         return rs_journal_begin(&output->journal, output->lock, output->sync, &found, done, on_disk, err);
     }
     *done = (rs_progress){{0, 0}, 0};
@@ -413,9 +440,9 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
 static resplit_status write_manifest(const rs_output *output, uint64_t fingerprint, resplit_error *err)
 {
     rs_text text = {0};
-    resplit_status rc = rs_manifest_write(output->array, fingerprint, &text, err);
+    resplit_status rc = rs_manifest_write(output->array, fingerprint, output->token, &text, err);
     if (rc == RESPLIT_OK) {
-        rc = write_text(output->data, RS_MANIFEST_NAME, &text, err);
+        rc = write_text(output->data, RS_MANIFEST_NAME, &text, false, err);
     }
     rs_text_release(&text);
     return rc;
@@ -440,6 +467,9 @@ static resplit_status sync_part(const rs_output *output, resplit_error *err)
 static resplit_status replace(const rs_output *output, resplit_error *err)
 {
     const char *path = output->array->path;
+    if (!output->array->info.folder && rename(output->data, path) == 0) {
+        return RESPLIT_OK;
+    }
 #ifdef RENAME_EXCHANGE
     if (renameat2(AT_FDCWD, output->data, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
         return RESPLIT_OK;
@@ -461,23 +491,26 @@ static resplit_status replace(const rs_output *output, resplit_error *err)
     return RESPLIT_OK;
 }
 
-/* A file that appeared meanwhile is not replaced. A folder cannot be renamed onto one that is not empty. */
+/* What appeared meanwhile is not replaced. */
 static resplit_status move_in(const rs_output *output, resplit_error *err)
 {
     const char *path = output->array->path;
-    int failed = -1;
-    if (!output->array->info.folder) {
-        failed = link(output->data, path);
-        if (failed == 0) {
-            (void)unlink(output->data);
-            return RESPLIT_OK;
-        }
-        if (errno == EEXIST) {
-            return rs_fail(err, RESPLIT_EEXISTS, "'%s' appeared during the run: it is not replaced", path);
-        }
+#ifdef RENAME_NOREPLACE
+    bool empty = output->array->info.folder; /* a folder with nothing in it may be there: then rename is right */
+    int failed =
+        empty ? rename(output->data, path) : renameat2(AT_FDCWD, output->data, AT_FDCWD, path, RENAME_NOREPLACE);
+    if (failed != 0 && (errno == EINVAL || errno == ENOSYS) && !is_there(path)) { /* not every file system can */
+        failed = rename(output->data, path);
     }
-    failed = rename(output->data, path); /* also where the file system has no links */
-    return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot rename '%s' to '%s'", output->data, path);
+#else
+    int failed = !output->array->info.folder && is_there(path) ? (errno = EEXIST, -1) : rename(output->data, path);
+#endif
+    if (failed == 0) {
+        return RESPLIT_OK;
+    }
+    return errno == EEXIST || errno == ENOTEMPTY
+               ? rs_fail(err, RESPLIT_EEXISTS, "'%s' appeared during the run: it is not replaced", path)
+               : rs_fail_errno(err, errno, "cannot rename '%s' to '%s'", output->data, path);
 }
 
 /* The new name is on disk before anything is removed. Some file systems cannot do that for a folder. */
@@ -505,7 +538,12 @@ resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, respli
     bool there = lstat(output->array->path, &st) == 0;
     RS_TRY(there && output->array->overwrite ? replace(output, err) : move_in(output, err));
     resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->array->path, err) : RESPLIT_OK;
-    rs_output_abandon(output, false);
+    resplit_error why;
+    if (rc == RESPLIT_OK && clear_part(output, &why) != RESPLIT_OK) {
+        rc = rs_fail(err, why.code, "'%.300s' is complete, but what is left beside it must be removed by hand: %.500s",
+                     output->array->path, why.message);
+    }
+    rs_output_abandon(output, rc != RESPLIT_OK);
     return rc;
 }
 

@@ -22,6 +22,7 @@ typedef struct rs_output {
     rs_sync sync;
     char part[RS_PATH_MAX];
     char data[RS_PATH_MAX]; /* where it grows */
+    uint64_t token;         /* to know it again */
     int lock;               /* descriptor of the part, locked; -1: none */
     rs_journal journal;
 } rs_output;

@@ -79,8 +79,12 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 /* Appends the header that a new block file starts with (nothing for raw): exactly rs_array_block_offset bytes. */
 resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
 
-/* The manifest of a folder: its file name, and its text. fingerprint: of the values; 0: not known. */
+/* The manifest of a folder: its file name, and its text. fingerprint: of the values, token: of the run; 0: none. */
 #define RS_MANIFEST_NAME "resplit.json"
-resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, rs_text *out, resplit_error *err);
+resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
+                                 resplit_error *err);
+
+/* The token in the manifest of the folder `path`; 0: none. */
+uint64_t rs_manifest_token(const char *path);
 
 #endif

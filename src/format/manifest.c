@@ -49,7 +49,13 @@ static resplit_status add_chunks(rs_text *out, const resplit_chunks *chunks, res
     return rs_text_add(out, err, "]");
 }
 
-resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, rs_text *out, resplit_error *err)
+static resplit_status add_hex(rs_text *out, const char *key, uint64_t value, resplit_error *err)
+{
+    return value == 0 ? RESPLIT_OK : rs_text_add(out, err, "  \"%s\": \"%016llx\",\n", key, (unsigned long long)value);
+}
+
+resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
+                                 resplit_error *err)
 {
     char order[2] = {array->order, '\0'};
     const resplit_info *info = &array->info;
@@ -71,9 +77,8 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
     if (array->pattern != NULL) {
         RS_TRY(add_string(out, "pattern", array->pattern, err));
     }
-    if (fingerprint != 0) {
-        RS_TRY(rs_text_add(out, err, "  \"fingerprint\": \"%016llx\",\n", (unsigned long long)fingerprint));
-    }
+    RS_TRY(add_hex(out, "fingerprint", fingerprint, err));
+    RS_TRY(add_hex(out, "run", token, err));
     return rs_text_add(out, err, "  \"data_offset\": %lld\n}\n", (long long)array->data_offset);
 }
 
@@ -181,19 +186,22 @@ static resplit_status get_geometry(const char *path, struct json_object *root, r
     return RESPLIT_OK;
 }
 
-static resplit_status get_fingerprint(const char *path, struct json_object *root, rs_manifest *out, resplit_error *err)
+/* 16 hexadecimal digits; 0 where there are none. */
+static resplit_status get_hex(const char *path, struct json_object *root, const char *key, uint64_t *out,
+                              resplit_error *err)
 {
     const char *text;
     char *end;
-    RS_TRY(get_text(path, root, "fingerprint", &text, err));
+    *out = 0;
+    RS_TRY(get_text(path, root, key, &text, err));
     if (text == NULL) {
         return RESPLIT_OK;
     }
     if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': fingerprint is '%.40s', not 16 hexadecimal digits",
-                       path, text);
+        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': %s is '%.40s', not 16 hexadecimal digits", path, key,
+                       text);
     }
-    out->fingerprint = strtoull(text, &end, 16);
+    *out = strtoull(text, &end, 16);
     return RESPLIT_OK;
 }
 
@@ -245,7 +253,8 @@ static resplit_status get_all(const char *path, struct json_object *root, bool p
     }
     RS_TRY(get_words(path, root, out, err));
     RS_TRY(get_geometry(path, root, out, err));
-    RS_TRY(get_fingerprint(path, root, out, err));
+    RS_TRY(get_hex(path, root, "fingerprint", &out->fingerprint, err));
+    RS_TRY(get_hex(path, root, "run", &out->token, err));
     out->has_skip = json_object_object_get_ex(root, "data_offset", &value)
                     || (partial && json_object_object_get_ex(root, "skip", &value));
     if (out->has_skip) {
@@ -366,4 +375,21 @@ void rs_manifest_release(rs_manifest *manifest)
         free(manifest->lengths[d]);
     }
     *manifest = (rs_manifest){.has_skip = false};
+}
+
+uint64_t rs_manifest_token(const char *path)
+{
+    rs_manifest manifest;
+    bool found = false;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return 0;
+    }
+    resplit_status rc = rs_manifest_load(folder, RS_MANIFEST_NAME, path, false, &manifest, &found, NULL);
+    uint64_t token = rc == RESPLIT_OK && found ? manifest.token : 0;
+    if (found) {
+        rs_manifest_release(&manifest);
+    }
+    (void)close(folder);
+    return token;
 }

@@ -3,7 +3,8 @@
  * manifest.h - `resplit.json` in a folder of blocks, and the `<file>.json` beside a raw file.
  *
  *     {"resplit": 1, "format": "npy", "dtype": "<u2", "order": "C", "shape": [100, 60],
- *      "chunks": [64, [10, 20, 30]], "pattern": "{0}_{1}.npy", "fingerprint": "9f86d081884c7d65", "data_offset": 128}
+ *      "chunks": [64, [10, 20, 30]], "pattern": "{0}_{1}.npy", "fingerprint": "9f86d081884c7d65", "run": "0123456789abcdef",
+ *      "data_offset": 128}
  *
  * A number in "chunks" cuts evenly, a list gives the lengths. Keys that are not known are ignored.
  */
@@ -16,7 +17,7 @@
 typedef struct rs_manifest {
     resplit_spec spec; /* shape NULL where the manifest has none, and so on */
     bool has_skip;
-    uint64_t fingerprint; /* 0: none */
+    uint64_t fingerprint, token; /* 0: none */
     char *dtype;
     char *pattern;
     int64_t shape[RS_MAX_NDIM];

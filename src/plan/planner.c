@@ -85,9 +85,9 @@ uint64_t rs_plan_hash(const rs_plan *plan)
     uint64_t hash = rs_mix(rs_mix(rs_mix(0, plan->kind), plan->ndim), plan->kept);
     for (int d = 0; d < plan->ndim; d++) {
         const rs_axis *axis = &plan->buffer[d];
-        hash = rs_mix(rs_mix(rs_mix(rs_mix(hash, plan->loop[d]), axis->n), axis->step), axis->first);
-        for (int64_t i = 0; axis->step == 0 && i <= axis->n; i++) {
-            hash = rs_mix(hash, axis->cuts[i]);
+        hash = rs_mix(rs_mix(hash, plan->loop[d]), axis->n);
+        for (int64_t i = 0; i < axis->n; i++) { /* even cuts may be written as uneven ones */
+            hash = rs_mix(hash, rs_axis_span(axis, i).hi);
         }
     }
     return rs_mix(rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups), spill->append_bytes);

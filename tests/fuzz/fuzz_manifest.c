@@ -20,7 +20,7 @@ static void try_array(const rs_manifest *manifest)
         return;
     }
     assert(array->info.n_blocks >= 1 && array->info.bytes >= 0);
-    assert(rs_manifest_write(array, 0, &text, &err) == RESPLIT_OK);
+    assert(rs_manifest_write(array, 0, 0, &text, &err) == RESPLIT_OK);
     assert(rs_manifest_parse(text.s, text.n, "again", true, &second, &err) == RESPLIT_OK);
     assert(rs_array_describe(&second.spec, &again, &err) == RESPLIT_OK);
     assert(strcmp(array->dtype.descr, again->dtype.descr) == 0 && array->order == again->order);

@@ -135,7 +135,7 @@ static void what_is_written_is_read_again(void **state)
     rs_manifest m;
     (void)state;
     assert_works(rs_array_describe(&spec, &array, &err), err);
-    assert_works(rs_manifest_write(array, 0, &text, &err), err);
+    assert_works(rs_manifest_write(array, 0, 0, &text, &err), err);
     assert_works(rs_manifest_parse(text.s, text.n, "m.json", false, &m, &err), err);
     assert_string_equal(m.spec.dtype, spec.dtype);
     assert_string_equal(m.spec.pattern, spec.pattern);
