@@ -13,7 +13,7 @@ _resplit()
         prev=${words[cword - 1]}
     fi
 
-    local commands='split merge extract plan run info verify bench-disk help' command='' i
+    local commands='split merge extract plan run info fingerprint verify bench-disk help' command='' i
     for ((i = 1; i < cword; i++)); do
         case " $commands " in
             *" ${words[i]} "*)
@@ -51,6 +51,18 @@ _resplit()
             mapfile -t COMPREPLY < <(compgen -W 'hdd ssd nvme nfs measure' -- "$cur")
             return
             ;;
+        --sync)
+            mapfile -t COMPREPLY < <(compgen -W 'none end each' -- "$cur")
+            return
+            ;;
+        --io)
+            mapfile -t COMPREPLY < <(compgen -W 'uring threads auto' -- "$cur")
+            return
+            ;;
+        --direct)
+            mapfile -t COMPREPLY < <(compgen -W 'on off auto' -- "$cur")
+            return
+            ;;
         --temp)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -d -- "$cur")
@@ -65,7 +77,7 @@ _resplit()
             mapfile -t COMPREPLY < <(compgen -W "${number:-1}MiB ${number:-1}GiB ${number:-1}MB ${number:-1}GB" -- "$cur")
             return
             ;;
-        --chunks | --to | --from | --shape | --roi | --pattern | --from-pattern | --skip)
+        --chunks | --to | --from | --shape | --roi | --pattern | --from-pattern | --skip | --threads)
             return
             ;;
     esac

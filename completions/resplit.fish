@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fish completion for resplit.
 
-set -l commands split merge extract plan run info verify bench-disk help
+set -l commands split merge extract plan run info fingerprint verify bench-disk help
 set -l none "not __fish_seen_subcommand_from $commands"
-set -l writing "not __fish_seen_subcommand_from plan info verify bench-disk help"
-set -l target "not __fish_seen_subcommand_from run info verify bench-disk help"
+set -l writing "not __fish_seen_subcommand_from plan info fingerprint verify bench-disk help"
+set -l moving "not __fish_seen_subcommand_from plan info bench-disk help"
+set -l target "not __fish_seen_subcommand_from run info fingerprint verify bench-disk help"
 set -l every "not __fish_seen_subcommand_from run bench-disk help"
 set -l all "not __fish_seen_subcommand_from help"
 
@@ -14,10 +15,12 @@ complete -c resplit -n "$none" -a extract -d 'a region of interest'
 complete -c resplit -n "$none" -a plan -d 'predict what a run would do, touching nothing'
 complete -c resplit -n "$none" -a run -d 'run a plan that was saved'
 complete -c resplit -n "$none" -a info -d 'what an array is and how it is cut'
+complete -c resplit -n "$none" -a fingerprint -d 'a number for the values of an array'
 complete -c resplit -n "$none" -a verify -d 'do two arrays hold the same values?'
 complete -c resplit -n "$none" -a bench-disk -d 'what a disk can do'
 complete -c resplit -n "$none" -a help -d 'the options of a command'
-complete -c resplit -n '__fish_seen_subcommand_from help' -f -a 'split merge extract plan run info verify bench-disk'
+complete -c resplit -n '__fish_seen_subcommand_from help' \
+    -f -a 'split merge extract plan run info fingerprint verify bench-disk'
 
 complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l chunks -x \
     -a auto -d 'how the target is cut, one length per axis'
@@ -39,11 +42,18 @@ complete -c resplit -n '__fish_seen_subcommand_from bench-disk' -l size -x -d 'o
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l curve -d 'tabulate the cost against memory'
 complete -c resplit -n "$target" -l format -x -a 'raw npy' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"
-complete -c resplit -n '__fish_seen_subcommand_from info verify' -l format -x -a 'raw npy' -d 'of the files'
-complete -c resplit -n '__fish_seen_subcommand_from info verify' -l pattern -x -d 'names of the files in the folder'
+complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l format -x -a 'raw npy' -d 'of the files'
+complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l pattern -x \
+    -d 'names of the files in the folder'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l save -r -d 'write the plan to a file'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l picture -r -d 'draw the plan into an SVG file'
 complete -c resplit -n "$writing" -l overwrite -d 'replace DST if it is there, when the new one is complete'
+complete -c resplit -n "$writing" -l resume -d 'go on with what a run left that was killed, stopped or failed'
+complete -c resplit -n "$writing" -l sync -x -a 'none end each' -d 'when data is brought to disk'
+complete -c resplit -n "$moving" -l threads -x -d 'workers at most'
+complete -c resplit -n "$moving" -l io -x -a 'uring threads auto' -d 'how files are read and written'
+complete -c resplit -n "$moving" -l direct -x -a 'on off auto' -d 'pass by the page cache'
+complete -c resplit -n '__fish_seen_subcommand_from verify' -l exact -d 'compare all bytes, not fingerprints'
 complete -c resplit -n "$every" -l dtype -x -d 'element type of a raw source' \
     -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128'
 complete -c resplit -n "$every" -l order -x -a 'C F' -d 'of a raw source'
