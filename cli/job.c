@@ -150,6 +150,17 @@ int cli_job_how(struct cli_job *job, const char *path, const struct cli_options 
     return CLI_DONE;
 }
 
+/* The run to go on with has a budget of its own; one that is given now must not be less. */
+static int check_memory(const resplit_plan_summary *plan, const struct cli_options *options, resplit_error *err)
+{
+    if (options->memory == 0 || plan->predicted.peak_bytes <= options->memory)
+        return CLI_DONE;
+    cli_fail(err, RESPLIT_EBUDGET,
+             "the run to go on with needs %lld bytes of memory: give it as much, or start anew without --resume",
+             (long long)plan->predicted.peak_bytes);
+    return CLI_FAILED;
+}
+
 int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err)
 {
     int code = cli_job_how(job, resplit_array_info(job->target)->path, options, err);
@@ -158,8 +169,10 @@ int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit
         return code;
     if (options->resume) {
         resplit_status status = resplit_plan_resume(job->source, job->target, &job->plan, err);
-        if (status != RESPLIT_OK || job->plan)
+        if (status != RESPLIT_OK)
             return exit_of(status);
+        if (job->plan)
+            return check_memory(resplit_plan_info(job->plan), options, err);
     }
     return exit_of(resplit_plan_make(job->source, job->target, &job->how, &job->plan, err));
 }

@@ -278,7 +278,8 @@ void cli_report_result(const struct cli_result *result)
         if (done->io)
             printf(", by %d workers (%s)", done->threads, done->io);
         printf("%s\n", done->resumed ? "; went on with an earlier run" : "");
-        printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);
+        if (done->fingerprint)
+            printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);
     }
 }
 

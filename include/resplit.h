@@ -41,7 +41,7 @@
  *   threads    Two threads may use two different objects. A plan and an array that nobody closes
  *              may be read by several threads at once.
  *   silence    The library prints nothing, never exits, keeps no global state and reads no
- *              environment variable.
+ *              environment variable (but for RESPLIT_BOOT_ID, with which tests pretend another boot).
  *   options    Option structs are zero-initialised by the caller; zero means the default.
  *   axes       Axis 0 is the slowest in C order. Extents, offsets and bytes are int64_t.
  */

@@ -300,6 +300,20 @@ resplit_status resplit_plan_load(const char *path, resplit_array **source, respl
     return rc;
 }
 
+static resplit_status check_is_for(const char *part, const rs_planfile *file, const resplit_array *source,
+                                   const resplit_array *target, resplit_error *err)
+{
+    rs_problem problem;
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    bool same = rs_problem_hash(&problem) == file->problem_hash;
+    rs_problem_release(&problem);
+    return same ? RESPLIT_OK
+                : rs_fail(err, RESPLIT_EINVAL,
+                          "what an earlier run left in '%s' was made for other arrays: run without --resume to start "
+                          "anew",
+                          part);
+}
+
 resplit_status resplit_plan_resume(const resplit_array *source, const resplit_array *target, resplit_plan **out,
                                    resplit_error *err)
 {
@@ -319,6 +333,9 @@ resplit_status resplit_plan_resume(const resplit_array *source, const resplit_ar
     resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
     if (rc == RESPLIT_OK) {
         rc = rs_planfile_parse(text.s != NULL ? text.s : "", text.n, path, &file, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = check_is_for(part, &file, source, target, err);
     }
     if (rc == RESPLIT_OK) {
         rc = load_plan(path, &file, source, target, out, err);

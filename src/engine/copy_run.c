@@ -128,11 +128,15 @@ static bool any_done(const rs_time now)
     return now.buffer > 0 || now.block > 0;
 }
 
-/* Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. */
-static void keep_what_is_done(rs_run *run, rs_output *output, const rs_progress *done, resplit_error *err)
+/*
+ * Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. What may be wrong
+ * (RESPLIT_EINTERNAL) is not kept.
+ */
+static void keep_what_is_done(rs_run *run, rs_output *output, const rs_progress *done, resplit_status rc,
+                              resplit_error *err)
 {
     rs_progress now = {run->now, rs_fingerprint_add(done->fingerprint, run->written_fingerprint)};
-    bool keep = any_done(now.now) && output->journal.fd >= 0;
+    bool keep = rc != RESPLIT_EINTERNAL && any_done(now.now) && output->journal.fd >= 0;
     if (keep && rs_time_before(output->journal.noted, now.now)) {
         (void)rs_journal_note(&output->journal, &now, NULL);
     }
@@ -175,7 +179,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
         rs_files_init(&run.sources, source, source->path, false, direct);
         rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
         if (rc != RESPLIT_OK) {
-            keep_what_is_done(&run, &output, &done, err);
+            keep_what_is_done(&run, &output, &done, rc, err);
         }
     }
     result->cost = run.actual;

@@ -230,7 +230,7 @@ static bool next_job(rs_worker *worker)
     rs_run *run = worker->run;
     rs_job *job = &worker->job;
     while (!run->failed) {
-        if (run->n_writing < (run->n_workers + 1) / 2 && take_write(run, job)) {
+        if (run->n_writing < run->n_workers - 1 && take_write(run, job)) {
             return true;
         }
         handing got = next_read(run, job);

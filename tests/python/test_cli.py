@@ -387,3 +387,73 @@ def test_interrupted_keeps_what_was_to_be_replaced(run, tmp_path, slow_source):
     assert run.json(*SLOW, "--overwrite", "--resume")["resumed"]
     assert run("verify", "in.npy", "out", "--memory", "4MiB").stdout == "equal\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.npy", "old.npy", "out"]
+
+
+# ---- going on --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(run, tmp_path, slow_source):
+    """A run that was stopped after it had done something."""
+    terminal = Terminal(run, *SLOW)
+    wait_for_progress(tmp_path)
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.finish()[0] == 1
+
+
+def test_resume_is_refused_for_another_job(run, tmp_path, stopped):
+    message = run.error("in.npy", "out", "--chunks", "-1,-1,50", "--memory", "4MiB", "--resume")
+    assert "was made for other arrays: run without --resume" in message
+    os.utime(tmp_path / "in.npy", (1, 1))
+    assert "the source was changed meanwhile: run without --resume" in run.error(*SLOW, "--resume")
+    assert not (tmp_path / "out").exists() and (tmp_path / "out.resplit-part/journal").exists()
+
+
+def test_resume_holds_the_memory_that_is_given(run, tmp_path, stopped):
+    less = [*SLOW[:-1], "200KiB", "--resume"]
+    assert "bytes of memory: give it as much, or start anew without --resume" in run.error(*less)
+    assert run.json(*SLOW[:-1], "8MiB", "--resume")["resumed"]
+
+
+def test_resume_without_an_earlier_run_starts_anew(run, tmp_path):
+    np.save(tmp_path / "in.npy", sample((20, 30)))
+    assert not run.json("in.npy", "out", "--chunks", "7,7", "--memory", "1MiB", "--resume")["resumed"]
+    assert "is there already" in run.error("in.npy", "out", "--chunks", "7,7", "--memory", "1MiB", "--resume")
+
+
+# ---- fingerprints ----------------------------------------------------------------------------------------------
+
+
+def test_a_fingerprint_is_of_the_values_alone(run, tmp_path):
+    array = sample((13, 17, 11), "<i4")
+    np.save(tmp_path / "c.npy", array)
+    np.save(tmp_path / "f.npy", np.asfortranarray(array))
+    np.save(tmp_path / "big.npy", array.astype(">i4"))
+    write_blocks(tmp_path / "blocks", array, (5, 4, 11), "{0}_{1}_{2}.npy")
+    prints = {name: run.json("fingerprint", name, "--memory", "1MiB")["fingerprint"]
+              for name in ("c.npy", "f.npy", "big.npy", "blocks")}
+    assert len(set(prints.values())) == 1
+    done = run.json("blocks", "out", "--chunks", "7,7,7", "--memory", "1MiB")
+    assert done["fingerprint"] == prints["c.npy"] == run.json("info", "out")["fingerprint"]
+    assert run("fingerprint", "out", "--memory", "1MiB").stdout == f"{prints['c.npy']}  out\n"
+    region = run.json("c.npy", "part.npy", "--roi", "2:9,:,3:", "--memory", "1MiB")
+    np.save(tmp_path / "same.npy", array[2:9, :, 3:])
+    assert region["fingerprint"] == run.json("fingerprint", "same.npy", "--memory", "1MiB")["fingerprint"]
+
+
+def test_a_fingerprint_tells_arrays_apart(run, tmp_path):
+    array = sample((12, 12, 12), "<u2", seed=3)
+    flipped, rolled = array.copy(), np.roll(array, 1, axis=1)
+    flipped[7, 3, 5] ^= 1 << 9
+    swapped = array.copy()
+    swapped[:4], swapped[4:8] = array[4:8], array[:4]
+    others = [array, flipped, rolled, swapped, array.transpose(1, 0, 2), array.reshape(144, 12), array.view("<i2")]
+    seen = set()
+    for i, other in enumerate(others):
+        np.save(tmp_path / f"{i}.npy", np.ascontiguousarray(other))
+        seen.add(run.json("fingerprint", f"{i}.npy", "--memory", "1MiB")["fingerprint"])
+    assert len(seen) == len(others)
+    for i in (1, 2, 3, 4):
+        different = run.json("verify", "0.npy", f"{i}.npy", "--memory", "1MiB", code=1)
+        assert different["n_different"] == int((others[i] != array).sum())
+        assert run.json("verify", "0.npy", f"{i}.npy", "--memory", "1MiB", "--exact", code=1) == different
