@@ -3,7 +3,7 @@
 
 PREFIX ?= /usr/local
 SECONDS = 60
-BENCH =
+ARGS =
 
 .PHONY: build help demo test install format check bench bench-quick fuzz clean
 
@@ -33,15 +33,13 @@ check: ## warnings as errors, clang-tidy, layout, sanitizers and their tests
 	@tools/bootstrap.sh check
 	@tools/check.sh
 
-bench: ## time against cp, 700^3 and 1400^3 (long; BENCH="options" for bench/bench.py)
+bench: ## time against cp and the device (hours; ARGS="options" for bench/bench.py)
 	@tools/bootstrap.sh bench
 	@tools/build.sh release
-	@build/venv/bin/python bench/bench.py --resplit build/release/resplit --full $(BENCH)
+	@build/venv/bin/python bench/bench.py --resplit build/release/resplit --out build/bench.md $(ARGS)
 
-bench-quick: ## the same on 700^3 only, a few minutes
-	@tools/bootstrap.sh bench
-	@tools/build.sh release
-	@build/venv/bin/python bench/bench.py --resplit build/release/resplit $(BENCH)
+bench-quick: override ARGS := --only cp,budget,warm,fingerprint,small --scale 0.05 $(ARGS)
+bench-quick: bench ## a part of it on a twentieth of the bytes, a few minutes
 
 fuzz: ## run every fuzz target for SECONDS (60) each
 	@tools/bootstrap.sh fuzz
