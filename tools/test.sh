@@ -14,7 +14,7 @@ status=0
 
 export RESPLIT=$build/resplit
 case $preset in
-    asan | fuzz) export RESPLIT_SANITIZED=1 ;;
+    asan | tsan | fuzz) export RESPLIT_SANITIZED=1 ;;
 esac
 export PYTHONDONTWRITEBYTECODE=1
 # Every run ends with a sync, which on a busy disk waits for everybody's data: in memory it waits for nobody's.
