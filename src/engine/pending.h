@@ -15,7 +15,7 @@
 #include "geometry/copy.h"
 
 enum {
-    RS_LARGE_PIECE = 1 << 20,
+    RS_LARGE_PIECE = 256 << 10,
     RS_LEAD_MOST = 4096,
 };
 

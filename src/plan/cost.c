@@ -233,7 +233,7 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
    are pieces pays for the smallest table. */
 int64_t rs_plan_charge(int64_t bytes, int64_t n)
 {
-    int64_t pages = rs_min(n, bytes / (64 * 1024)) + rs_min(n, bytes / (1 << 20));
+    int64_t pages = rs_min(n, bytes / (64 * 1024)) + rs_min(n, bytes / (256 * 1024));
     return saturating_add(
         bytes, saturating_add(saturating_mul(pages, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
 }

@@ -156,12 +156,22 @@ static bool is_cheaper(measure *const *by, const rs_plan *a, const rs_plan *b)
     return false;
 }
 
-/* Seconds, and what memory costs: to touch it for the first time, and to copy units once more when they are in pieces. */
+/*
+ * Seconds, and what the machine adds to the device's: to touch memory for the first time, to copy units once more when they are
+ * in pieces, to copy while the disk waits, which it does the less the more workers there is room for, and to go to a file.
+ */
 static double haste_of(const rs_plan *plan)
 {
-    static const double fresh_bandwidth = 2e9, copy_bandwidth = 5e9; /* bytes per second */
-    double gathered = plan->kind == RS_PLAN_BUFFERS && !plan->whole_units ? (double)plan->predicted.bytes_written : 0;
-    return plan->seconds + (double)plan->predicted.held_bytes / fresh_bandwidth + gathered / copy_bandwidth;
+    static const double fresh_bandwidth = 2e9, copy_bandwidth = 4e9; /* bytes per second */
+    static const double visit = 40e-6;                               /* seconds to open a file, or to go back to one */
+    double written = (double)plan->predicted.bytes_written;
+    double copied = written / plan->n_workers;
+    if (plan->kind == RS_PLAN_BUFFERS && !plan->whole_units) {
+        copied += written;
+    }
+    double visits = (double)(plan->predicted.read_seeks + plan->predicted.write_seeks);
+    return plan->seconds + (double)plan->predicted.held_bytes / fresh_bandwidth + copied / copy_bandwidth
+           + visits * visit;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -187,7 +197,8 @@ static void try_with_less(const rs_strategy *strategy, const rs_problem *problem
                           rs_plan *best)
 {
     rs_request less = *request;
-    for (less.memory = request->memory / 2; less.memory >= RS_LITTLE_MEMORY; less.memory /= 2) {
+    int64_t least = rs_max(RS_LEAST_TRIED, rs_min(RS_LITTLE_MEMORY, request->memory / 2));
+    for (less.memory = request->memory / 2; less.memory >= least; less.memory /= 2) {
         rs_plan plan;
         if (propose(strategy, problem, &less, &plan, NULL) != RESPLIT_OK) {
             return;

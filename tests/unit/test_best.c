@@ -187,7 +187,7 @@ static void check_auto_on(const rs_problem *problem, int64_t memory, const respl
         if (rs_plan_make(problem, &request, &plan, NULL) == RESPLIT_OK) {
             /* memory that is touched for the first time takes time too, and so does gathering units from pieces */
             double memory_seconds = (double)plan.predicted.peak_bytes / 2e9;
-            double copy_seconds = plan.whole_units ? 0 : (double)plan.predicted.bytes_written / 5e9;
+            double copy_seconds = (double)plan.predicted.bytes_written / 2e9;
             assert_true(chosen.seconds <= plan.seconds + memory_seconds + copy_seconds);
             rs_plan_release(&plan);
         }
