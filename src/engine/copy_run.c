@@ -7,12 +7,18 @@
 #include <string.h>
 #include <time.h>
 
-static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, resplit_error *err)
+/* Puts the head of the block before its first elements, to be written together; or writes it, where there is no room. */
+static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, char *memory,
+                                 int64_t *joined, resplit_error *err)
 {
     rs_text head = {0};
     resplit_status rc = rs_array_block_head(worker->run->target, step->block, &head, err);
-    if (rc == RESPLIT_OK && head.n > 0) {
-        rc = rs_file_write(file->fd, file->path, head.s, (int64_t)head.n, 0, err);
+    int64_t n = (int64_t)head.n;
+    if (rc == RESPLIT_OK && n > 0 && n <= worker->before) {
+        memcpy(memory - n, head.s, head.n);
+        *joined = n;
+    } else if (rc == RESPLIT_OK && n > 0) {
+        rc = rs_file_write(file->fd, file->path, head.s, n, 0, err);
     }
     rs_text_release(&head);
     return rc;
@@ -25,15 +31,16 @@ static resplit_status write_unit(rs_worker *worker, const rs_step *step, const r
     rs_block_file file;
     resplit_status rc = RESPLIT_OK;
     bool last = true;
+    int64_t head = 0;
     for (int d = 0; d < worker->run->problem->ndim; d++) {
         last = last && box->hi[d] == step->box.hi[d];
     }
     RS_TRY(rs_run_open_target(worker, step, &file, err));
     if (step->opens && worker->cursor.next < 0) {
-        rc = write_head(worker, step, &file, err);
+        rc = write_head(worker, step, &file, memory, &head, err);
     }
     if (rc == RESPLIT_OK) {
-        rc = rs_file_write_box(&worker->io, &file, box, memory, &worker->cursor, err);
+        rc = rs_file_write_box(&worker->io, &file, box, memory, head, &worker->cursor, err);
     }
     rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
     return rc;

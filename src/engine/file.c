@@ -278,7 +278,7 @@ static resplit_status write_run(batch *b, const rs_block_file *file, char *memor
 }
 
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
-                                 rs_cursor *cursor, resplit_error *err)
+                                 int64_t head, rs_cursor *cursor, resplit_error *err)
 {
     runs r;
     batch b = {.io = io, .path = file->path};
@@ -289,9 +289,10 @@ resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_
     }
     do {
         int64_t place = runs_place(&r);
-        RS_TRY(write_run(&b, file, from, r.bytes, place, err));
+        RS_TRY(write_run(&b, file, from - head, r.bytes + head, place - head, err));
         count_run(cursor, place, r.bytes);
         from += r.bytes;
+        head = 0;
     } while (next_run(file->layout, box, r.n_outer, r.at));
     return RESPLIT_OK;
 }

@@ -47,9 +47,9 @@ typedef struct rs_cursor {
 resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_box *box, char *staging, char **data,
                                 rs_cursor *cursor, resplit_error *err);
 
-/* Writes memory that holds the box in the layout's order. */
+/* Writes memory that holds the box in the layout's order; and the `head` bytes that stand before it, there and in the file. */
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
-                                 rs_cursor *cursor, resplit_error *err);
+                                 int64_t head, rs_cursor *cursor, resplit_error *err);
 
 /* The elements of the longest slices of `box` that can be read directly: its runs, when they are long; else `most`. */
 int64_t rs_file_slice_items(const rs_layout *layout, const rs_box *stored, const rs_box *box, int64_t most);

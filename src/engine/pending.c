@@ -63,16 +63,16 @@ static resplit_status add_unit(rs_pending *pending, int64_t key, rs_unit **out, 
     return RESPLIT_OK;
 }
 
-/* Small pieces are not written directly, so it does not matter where they begin. */
-static int64_t room_for(int64_t bytes)
+/* Small pieces are not written directly, so it does not matter where they begin; but a short head should fit before them. */
+static int64_t room_for(int64_t bytes, int64_t lead)
 {
-    return bytes >= RS_LARGE_PIECE ? bytes + RS_LEAD_MOST : bytes;
+    return bytes >= RS_LARGE_PIECE ? bytes + RS_LEAD_MOST : lead <= RS_SHORT_LEAD ? bytes + lead : bytes;
 }
 
 static resplit_status add_piece(rs_pending *pending, rs_unit *unit, const rs_box *box, int64_t lead, resplit_error *err)
 {
     void *record = NULL, *memory = NULL;
-    int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize, room = room_for(bytes);
+    int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize, room = room_for(bytes, lead);
     RS_TRY(rs_budget_alloc(pending->budget, sizeof(rs_piece), &record, err));
     resplit_status rc = rs_budget_alloc(pending->budget, room, &memory, err);
     if (rc != RESPLIT_OK) {
@@ -87,11 +87,11 @@ static resplit_status add_piece(rs_pending *pending, rs_unit *unit, const rs_box
     return RESPLIT_OK;
 }
 
-static bool has_room(const rs_pending *pending, const rs_unit *unit, const rs_box *box)
+static bool has_room(const rs_pending *pending, const rs_unit *unit, const rs_box *box, int64_t lead)
 {
     const rs_budget *budget = pending->budget;
     int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize;
-    return rs_budget_cost(budget, room_for(bytes)) + rs_budget_cost(budget, sizeof(rs_piece))
+    return rs_budget_cost(budget, room_for(bytes, lead)) + rs_budget_cost(budget, sizeof(rs_piece))
                + (unit == NULL ? rs_budget_cost(budget, sizeof(rs_unit)) : 0)
            <= rs_budget_room(budget);
 }
@@ -110,7 +110,7 @@ resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *
     while (*out != NULL && !is_box(pending->target->ndim, &(*out)->view.box, box)) {
         *out = (*out)->next;
     }
-    if (*out != NULL || !has_room(pending, *unit, box)) {
+    if (*out != NULL || !has_room(pending, *unit, box, lead)) {
         return RESPLIT_OK;
     }
     if (*unit == NULL) {

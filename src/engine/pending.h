@@ -17,6 +17,7 @@
 enum {
     RS_LARGE_PIECE = 256 << 10,
     RS_LEAD_MOST = 4096,
+    RS_SHORT_LEAD = 192, /* fits into what is counted for the records of a piece */
 };
 
 typedef struct rs_piece {

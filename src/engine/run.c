@@ -381,6 +381,7 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     }
     bool one_piece = unit->pieces->next == NULL;
     char *memory = unit->pieces->view.base;
+    worker->before = one_piece ? memory - (char *)unit->pieces->memory : 0;
     if (one_piece && !run->sliced) {
         return hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
     }
@@ -403,6 +404,7 @@ static resplit_status do_write(rs_worker *worker, resplit_error *err)
     rs_run *run = worker->run;
     rs_outgoing *outgoing = worker->job.outgoing;
     worker->cursor = (rs_cursor){.next = -1};
+    worker->before = 0;
     resplit_status rc = empty_unit(worker, outgoing, err);
     (void)pthread_mutex_lock(&run->lock);
     run->n_writing--;

@@ -65,6 +65,7 @@ struct rs_worker {
     char *staging[2];
     char path[2][RS_PATH_MAX];
     rs_cursor cursor; /* of the write at hand */
+    int64_t before;   /* bytes that are free before the memory of the unit at hand */
     rs_job job;
 };
 

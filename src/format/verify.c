@@ -3,6 +3,7 @@
  * verify.c - are the files in a folder exactly the blocks of the grid: none missing, none left over, each of the right
  * type, shape, order and size. Whatever told the grid (a manifest, names, the user), nothing is believed until here.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,12 +93,19 @@ resplit_status rs_folder_census(const rs_folder *folder, const resplit_array *ar
 
 /* ---- Verification: every block is there and as it should be ---- */
 
+/*
+ * Files that nobody looked at for a while come from the disk, each with a wait or two: so several threads look at blocks at the
+ * same time. Each takes the next number, reads the file, and checks what it read with the lock.
+ */
 typedef struct inspection {
     const rs_folder *folder;
     resplit_array *array;
     rs_pattern pattern;
-    bool complete; /* as many files as blocks: worth a table of offsets */
-    int64_t number;
+    bool complete;        /* as many files as blocks: worth a table of offsets */
+    pthread_mutex_t lock; /* of the array, and of what follows */
+    int64_t next;         /* block to look at */
+    int64_t failed;       /* the first block that is not as it should be; n_blocks: none */
+    resplit_error why;
 } inspection;
 
 /* Positions in names that do not fit the lengths in headers deserve more than "wrong shape". */
@@ -146,12 +154,12 @@ static resplit_status check_head(const inspection *v, const char *shown, const i
     return RESPLIT_OK;
 }
 
-/* Offsets take memory only when they differ. */
-static resplit_status record_offset(inspection *v, int64_t offset, resplit_error *err)
+/* Offsets take memory only when they differ. Block 0 comes first. */
+static resplit_status record_offset(inspection *v, int64_t number, int64_t offset, resplit_error *err)
 {
     resplit_array *array = v->array;
     int64_t n = array->info.n_blocks;
-    if (v->number == 0) {
+    if (number == 0) {
         array->data_offset = offset;
     }
     if (array->offsets == NULL && offset != array->data_offset && v->complete) {
@@ -159,24 +167,48 @@ static resplit_status record_offset(inspection *v, int64_t offset, resplit_error
         if (array->offsets == NULL) {
             return rs_fail(err, RESPLIT_ENOMEM, "no memory for the offsets of %lld blocks", (long long)n);
         }
-        for (int64_t i = 0; i < v->number; i++) {
+        for (int64_t i = 0; i < n; i++) {
             array->offsets[i] = array->data_offset;
         }
     }
     if (array->offsets != NULL) {
-        array->offsets[v->number] = offset;
+        array->offsets[number] = offset;
     }
     return RESPLIT_OK;
 }
 
-static resplit_status check_block(inspection *v, const int64_t *index, resplit_error *err)
+/* With the lock: is the file what its place in the grid wants? */
+static resplit_status check_file(inspection *v, int64_t number, const int64_t *index, const char *shown,
+                                 const rs_blockfile *file, resplit_error *err)
+{
+    resplit_array *array = v->array;
+    rs_box box = rs_layout_stored(&array->layout, index);
+    int64_t bytes = rs_box_volume(array->layout.ndim, &box) * array->layout.itemsize; /* within the whole, which fits */
+    int64_t offset = array->format->has_header ? file->head.data_offset : array->data_offset;
+    if (array->format->has_header) {
+        RS_TRY(check_head(v, shown, index, &box, &file->head, err));
+    }
+    RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));
+    array->stamp += rs_mix(rs_mix(0, number), (int64_t)file->stamp); /* in any order */
+    return record_offset(v, number, offset, err);
+}
+
+static void index_of(const rs_layout *layout, int64_t number, int64_t *index)
+{
+    for (int d = layout->ndim - 1; d >= 0; d--) {
+        index[d] = number % layout->axis[d].n;
+        number /= layout->axis[d].n;
+    }
+}
+
+static resplit_status check_block(inspection *v, int64_t number, resplit_error *err)
 {
     resplit_array *array = v->array;
     char name[RS_NAME_MAX], shown[RS_SHOWN_PATH];
+    int64_t index[RS_MAX_NDIM] = {0};
     rs_blockfile file;
     bool missing;
-    resplit_status rc;
-
+    index_of(&array->layout, number, index);
     rs_fields fields = rs_fields_of_block(&array->layout, index);
     RS_TRY(rs_pattern_render(&v->pattern, &fields, name, err));
     (void)rs_folder_show(v->folder, name, shown);
@@ -186,33 +218,59 @@ static resplit_status check_block(inspection *v, const int64_t *index, resplit_e
         return rs_fail(err, RESPLIT_EFORMAT, "block '%s' is missing (index %s)", shown,
                        rs_shape_text(array->layout.ndim, index, text));
     }
-    rs_box box = rs_layout_stored(&array->layout, index);
-    int64_t bytes = rs_box_volume(array->layout.ndim, &box) * array->layout.itemsize; /* within the whole, which fits */
-    int64_t offset = array->format->has_header ? file.head.data_offset : array->data_offset;
-    rc = array->format->has_header ? check_head(v, shown, index, &box, &file.head, err) : RESPLIT_OK;
-    if (rc == RESPLIT_OK) {
-        rc = rs_blockfile_check_size(shown, file.size, offset, bytes, err);
-    }
-    if (rc == RESPLIT_OK) {
-        rc = record_offset(v, offset, err);
-    }
-    array->stamp = rs_mix(array->stamp, (int64_t)file.stamp);
+    (void)pthread_mutex_lock(&v->lock);
+    resplit_status rc = check_file(v, number, index, shown, &file, err);
+    (void)pthread_mutex_unlock(&v->lock);
     rs_blockfile_release(&file);
     return rc;
 }
 
+/* Looks at blocks until there are no more, or one is wrong. Of several wrong ones the first is told, whoever finds it. */
+static void *inspect(void *argument)
+{
+    inspection *v = argument;
+    resplit_error why;
+    (void)pthread_mutex_lock(&v->lock);
+    while (v->next < v->failed) {
+        int64_t number = v->next++;
+        (void)pthread_mutex_unlock(&v->lock);
+        resplit_status rc = check_block(v, number, &why);
+        (void)pthread_mutex_lock(&v->lock);
+        if (rc != RESPLIT_OK && number < v->failed) {
+            v->failed = number;
+            v->why = why;
+        }
+    }
+    (void)pthread_mutex_unlock(&v->lock);
+    return NULL;
+}
+
 resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, int64_t n_files, resplit_error *err)
 {
-    inspection v = {.folder = folder, .array = array, .complete = n_files == array->info.n_blocks};
-    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0};
-
+    enum { MOST_THREADS = 8, BLOCKS_PER_THREAD = 16, STACK_BYTES = 128 << 10 };
+    int64_t n = array->info.n_blocks;
+    inspection v = {.folder = folder, .array = array, .complete = n_files == n, .next = 1, .failed = n};
+    pthread_t threads[MOST_THREADS];
+    pthread_attr_t small;
+    int n_threads = 0;
     RS_TRY(rs_pattern_parse(array->pattern, array->layout.ndim, &v.pattern, err));
-    for (int d = 0; d < array->layout.ndim; d++) {
-        hi[d] = array->layout.axis[d].n;
+    (void)pthread_mutex_init(&v.lock, NULL);
+    resplit_status rc = check_block(&v, 0, err); /* what it says, the others are compared with */
+    bool has_small = pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, STACK_BYTES) == 0;
+    if (rc == RESPLIT_OK) {
+        while (n_threads < rs_min(MOST_THREADS, n / BLOCKS_PER_THREAD)
+               && pthread_create(&threads[n_threads], has_small ? &small : NULL, inspect, &v) == 0) {
+            n_threads++;
+        }
+        (void)inspect(&v);
     }
-    do {
-        RS_TRY(check_block(&v, index, err));
-        v.number++;
-    } while (rs_index_next(array->layout.ndim, lo, hi, index));
-    return RESPLIT_OK;
+    for (int i = 0; i < n_threads; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    if (rc == RESPLIT_OK && v.failed < n) {
+        rc = rs_fail_with(err, &v.why);
+    }
+    (void)pthread_attr_destroy(&small);
+    (void)pthread_mutex_destroy(&v.lock);
+    return rc;
 }
