@@ -309,6 +309,40 @@ static void let_go(rs_run *run, const rs_job *job)
     } while (rs_index_next(run->problem->ndim, lo, hi, index));
 }
 
+/* Where the slice can be read straight into its unit: it lies there as it lies in the file. NULL: it must be copied. */
+static char *find_straight(const rs_run *run, const rs_job *job)
+{
+    const rs_problem *problem = run->problem;
+    int64_t strides[RS_MAX_NDIM];
+    if (!job->any_wanted || job->n_touched != 1 || job->touched[0].piece == NULL) {
+        return NULL;
+    }
+    const rs_view *view = &job->touched[0].piece->view;
+    rs_box_strides(problem->ndim, problem->source.order, &job->slice, strides);
+    for (int d = 0; d < problem->ndim; d++) {
+        bool inside = view->box.lo[d] <= job->slice.lo[d] && job->slice.hi[d] <= view->box.hi[d];
+        bool dense = job->slice.hi[d] - job->slice.lo[d] == 1 || view->strides[d] == strides[d] * problem->itemsize;
+        if (!inside || !dense || job->wanted.lo[d] != job->slice.lo[d] || job->wanted.hi[d] != job->slice.hi[d]) {
+            return NULL;
+        }
+    }
+    return view->base + rs_box_offset(problem->ndim, &view->box, view->strides, job->slice.lo);
+}
+
+/* Through the page cache into its place; nothing is left to copy. */
+static resplit_status read_straight(rs_worker *worker, const rs_block_file *file, char *place, uint64_t *fingerprint,
+                                    resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    rs_job *job = &worker->job;
+    char *data;
+    RS_TRY(rs_file_read_box(&worker->io, file, &job->slice, place, &data, &job->cursor, err));
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, place);
+    *fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &job->slice, &view);
+    return RESPLIT_OK;
+}
+
 static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, resplit_error *err)
 {
     rs_block_file file;
@@ -318,9 +352,12 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     if (job->cursor.next >= 0) {
         job->cursor.next += file.offset;
     }
-    resplit_status rc = rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
+    char *place = file.direct < 0 ? find_straight(worker->run, job) : NULL; /* direct reads want sectors */
+    resplit_status rc =
+        place != NULL ? read_straight(worker, &file, place, fingerprint, err)
+                      : rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
     rs_files_put(&worker->run->sources, &file, false);
-    if (rc == RESPLIT_OK && job->any_wanted) {
+    if (rc == RESPLIT_OK && job->any_wanted && place == NULL) {
         scatter(worker, data, fingerprint);
     }
     return rc;
