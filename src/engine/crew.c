@@ -50,6 +50,8 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
 {
     const rs_plan *plan = run->plan;
     int64_t others = (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES;
+    run->sources.other = &run->targets;
+    run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,

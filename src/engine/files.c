@@ -8,7 +8,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MOST_TRIES = 500 }; /* to get a descriptor: half a second */
 
 void rs_files_init(rs_files *files, const resplit_array *array, const char *root, bool write, rs_direct direct)
 {
@@ -135,15 +138,13 @@ static rs_open_file *find_room(rs_files *files)
     return oldest;
 }
 
-/* With too few descriptors: closes a file that nobody works on, or waits for one to be put back. False: there is none. */
-static bool give_one_back(rs_files *files)
+/* Closes the file that nobody works on and was not used for longest. False: there is none. */
+static bool close_idle(rs_files *files)
 {
-    rs_open_file *oldest = NULL, old;
-    bool others = false;
+    rs_open_file *oldest = NULL, old = {.block = -1};
     (void)pthread_mutex_lock(&files->lock);
     for (int i = 0; i < RS_OPEN_FILES; i++) {
         rs_open_file *file = &files->file[i];
-        others = others || (file->block >= 0 && file->users > 0 && !file->opening);
         if (file->block >= 0 && file->users == 0 && (oldest == NULL || file->used < oldest->used)) {
             oldest = file;
         }
@@ -151,15 +152,20 @@ static bool give_one_back(rs_files *files)
     if (oldest != NULL) {
         old = *oldest;
         oldest->block = -1;
-        (void)pthread_mutex_unlock(&files->lock);
-        close_both(files, old);
-        return true;
-    }
-    if (others) {
-        (void)pthread_cond_wait(&files->change, &files->lock);
     }
     (void)pthread_mutex_unlock(&files->lock);
-    return others;
+    if (old.block >= 0) {
+        close_both(files, old);
+    }
+    return old.block >= 0;
+}
+
+/* With too few descriptors: gives one back, of either array, or waits a moment for other workers to do so. */
+static void give_one_back(rs_files *files)
+{
+    if (!close_idle(files) && (files->other == NULL || !close_idle(files->other))) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 /* The entry of a block, ours alone to open (*fresh) or open already; `old` is to be closed first, when it has a block. */
@@ -220,7 +226,8 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, char path[RS_
             close_both(files, old);
         }
         int failed = open_both(files, index, path, &opened);
-        while ((failed == EMFILE || failed == ENFILE) && give_one_back(files)) {
+        for (int tries = 0; (failed == EMFILE || failed == ENFILE) && tries < MOST_TRIES; tries++) {
+            give_one_back(files);
             failed = open_both(files, index, path, &opened);
         }
         end_opening(files, file, failed == 0 ? &opened : NULL);

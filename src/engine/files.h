@@ -29,6 +29,7 @@ typedef struct rs_files {
     const char *root; /* where the array is, or is being made; borrowed */
     bool write;       /* blocks are made when they are not there */
     rs_direct direct;
+    struct rs_files *other; /* of the same run; NULL: none */
     pthread_mutex_t lock;
     pthread_cond_t change;
     uint64_t clock;

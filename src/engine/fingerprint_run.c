@@ -21,7 +21,9 @@ resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan
     rs_direct direct;
     RS_TRY(rs_run_direct(options, &direct, err));
     rs_files_init(&run.sources, array, array->path, false, direct);
+    rs_files_init(&run.targets, array, array->path, false, direct); /* none is opened */
     resplit_status rc = rs_run_blocks(&run, err);
+    (void)rs_files_release(&run.targets, NULL);
     *out = rs_fingerprint_finish(run.written_fingerprint, array->dtype.descr, problem->ndim, problem->shape);
     return rc;
 }

@@ -3,9 +3,11 @@
  * verify.c - are the files in a folder exactly the blocks of the grid: none missing, none left over, each of the right
  * type, shape, order and size. Whatever told the grid (a manifest, names, the user), nothing is believed until here.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/drivers.h"
 #include "format/folder.h"
@@ -225,6 +227,11 @@ static resplit_status check_block(inspection *v, int64_t number, resplit_error *
     return rc;
 }
 
+static bool lacks_descriptors(resplit_status rc, const resplit_error *why)
+{
+    return rc != RESPLIT_OK && (why->sys_errno == EMFILE || why->sys_errno == ENFILE);
+}
+
 /* Looks at blocks until there are no more, or one is wrong. Of several wrong ones the first is told, whoever finds it. */
 static void *inspect(void *argument)
 {
@@ -235,6 +242,10 @@ static void *inspect(void *argument)
         int64_t number = v->next++;
         (void)pthread_mutex_unlock(&v->lock);
         resplit_status rc = check_block(v, number, &why);
+        for (int tries = 0; tries < 100 && lacks_descriptors(rc, &why); tries++) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* until another thread closes its file */
+            rc = check_block(v, number, &why);
+        }
         (void)pthread_mutex_lock(&v->lock);
         if (rc != RESPLIT_OK && number < v->failed) {
             v->failed = number;
