@@ -34,10 +34,19 @@ static int count_workers(const rs_run *run)
     return (int)rs_max(1, rs_min(n, run->plan->n_workers));
 }
 
+static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *err)
+{
+    job->most_touched = run->plan->n_workers > 1 ? RS_TOUCHED_MANY : RS_TOUCHED;
+    job->touched = calloc((size_t)job->most_touched, sizeof *job->touched);
+    return job->touched != NULL ? RESPLIT_OK
+                                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
+}
+
 static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
 {
     void *memory;
     worker->run = run;
+    RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, run->options != NULL ? run->options->io : NULL, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &memory, err));
@@ -65,6 +74,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     if (run->workers == NULL || run->outgoing == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate %d workers", run->n_workers);
     }
+    RS_TRY(begin_job(run, &run->next, err));
     for (int i = 0; i < run->n_workers; i++) {
         RS_TRY(begin_worker(run, &run->workers[i], err));
     }
@@ -79,6 +89,7 @@ void rs_run_end(rs_run *run)
     (void)pthread_mutex_destroy(&run->lock);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
         rs_io_stop(&run->workers[i].io);
+        free(run->workers[i].job.touched);
         for (int k = 0; k < run->plan->n_staging; k++) {
             rs_budget_release(run->budget, run->workers[i].staging[k], run->plan->staging_bytes);
         }
@@ -87,6 +98,7 @@ void rs_run_end(rs_run *run)
         run->actual.peak_bytes =
             RS_FIXED_BYTES + rs_budget_peak(run->budget) + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES;
     }
+    free(run->next.touched);
     free(run->workers);
     free(run->outgoing);
     rs_budget_free(run->budget);

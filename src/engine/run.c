@@ -30,7 +30,10 @@ static void begin_reading(rs_run *run)
             most = rs_file_slice_items(&problem->source, &step->stored, access, most);
         }
         rs_slices_init(&run->slices, problem->ndim, problem->source.order, access, most);
-        run->next = (rs_job){.kind = RS_JOB_READ, .step = *step, .buffer = run->steps.buffer, .cursor = {.next = -1}};
+        run->next.kind = RS_JOB_READ;
+        run->next.step = *step;
+        run->next.buffer = run->steps.buffer;
+        run->next.cursor = (rs_cursor){.next = -1};
         run->at = RS_AT_SLICE;
     }
     run->held += volume * problem->itemsize;
@@ -112,11 +115,18 @@ static bool place_one(rs_run *run)
         at->busy++;
         run->unwanted = false;
     }
-    if (job->n_touched < RS_TOUCHED) {
-        job->touched[job->n_touched].unit = at;
-        job->touched[job->n_touched++].piece = to;
+    if (job->n_touched < job->most_touched) {
+        job->touched[job->n_touched++] = (rs_touch){at, to};
     }
     return true;
+}
+
+static void copy_job(rs_job *to, const rs_job *from)
+{
+    rs_touch *touched = to->touched;
+    *to = *from;
+    to->touched = touched;
+    memcpy(to->touched, from->touched, (size_t)from->n_touched * sizeof *touched);
 }
 
 /* Memory for all of the slice; then it can be read. */
@@ -133,7 +143,7 @@ static handing place(rs_run *run, rs_job *out)
     if (run->unwanted) {
         return ENDED;
     }
-    *out = run->next;
+    copy_job(out, &run->next);
     run->n_reading++;
     rs_block_file file = {.layout = &run->problem->source, .stored = &out->step.stored};
     run->next.cursor.next = rs_file_end(&file, &out->slice);
@@ -222,8 +232,8 @@ static bool take_write(rs_run *run, rs_job *out)
 }
 
 /*
- * Something to do, or false when there is nothing more. Half of the workers write when there is something to write: a disk
- * that reads and writes at the same time is done sooner. All of them do when nothing can be read.
+ * Something to do, or false when there is nothing more. All workers but one rather write than read, since that gives memory
+ * back; the one reads on, since a disk that reads and writes at the same time is done sooner.
  */
 static bool next_job(rs_worker *worker)
 {
@@ -247,21 +257,25 @@ static bool next_job(rs_worker *worker)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* The i-th unit that a slice touches, which is that of target block `index`, and its piece; NULL: not wanted. */
-static rs_unit *find_touched(rs_run *run, const rs_job *job, int i, const int64_t *index, rs_piece **piece)
+/* The i-th unit that a slice touches, which is that of target block `index`. With the lock, when it must be looked up. */
+static rs_touch find_touched(const rs_run *run, const rs_job *job, int i, const int64_t *index)
 {
     if (i < job->n_touched) {
-        *piece = job->touched[i].piece;
-        return job->touched[i].unit;
+        return job->touched[i];
     }
     rs_box box = rs_unit_in(run->problem, run->plan, &job->buffer, index), common;
     (void)rs_box_intersect(run->problem->ndim, &box, &job->wanted, &common);
     rs_unit *unit = rs_pending_find(&run->pending, unit_key(run->problem, &box));
-    *piece = unit != NULL ? rs_unit_piece(unit, run->problem->ndim, &common) : NULL;
-    return unit;
+    return (rs_touch){unit, unit != NULL ? rs_unit_piece(unit, run->problem->ndim, &common) : NULL};
 }
 
-/* Copies what was read into the units, and adds up its fingerprint. */
+static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view)
+{
+    return rs_fingerprint_box(&run->weights, run->problem->ndim, box, view);
+}
+
+/* Copies what was read into the units, and adds up its fingerprint: at once, or of what is wanted when it goes on with an
+   earlier run. */
 static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
 {
     rs_run *run = worker->run;
@@ -269,27 +283,29 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
+    bool all = run->resumed.buffer == 0 && run->resumed.block == 0;
+    *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     int i = 0;
     do {
-        rs_piece *piece;
         bool known = i < job->n_touched;
         if (!known) {
             (void)pthread_mutex_lock(&run->lock);
         }
-        (void)find_touched(run, job, i++, index, &piece);
+        rs_touch touch = find_touched(run, job, i++, index);
         if (!known) {
             (void)pthread_mutex_unlock(&run->lock);
         }
-        if (piece == NULL) {
+        if (touch.piece == NULL) {
             continue;
         }
         rs_box common;
-        (void)rs_box_intersect(problem->ndim, &piece->view.box, &job->wanted, &common);
-        rs_view_copy(problem->ndim, problem->itemsize, &common, &piece->view, &view);
-        *fingerprint =
-            rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &view));
+        (void)rs_box_intersect(problem->ndim, &touch.piece->view.box, &job->wanted, &common);
+        rs_view_copy(problem->ndim, problem->itemsize, &common, &touch.piece->view, &view);
+        if (!all) {
+            *fingerprint = rs_fingerprint_add(*fingerprint, sum_up(run, &common, &view));
+        }
     } while (rs_index_next(problem->ndim, lo, hi, index));
 }
 
@@ -301,8 +317,7 @@ static void let_go(rs_run *run, const rs_job *job)
     memcpy(index, lo, sizeof index);
     int i = 0;
     do {
-        rs_piece *piece;
-        rs_unit *unit = find_touched(run, job, i++, index, &piece);
+        rs_unit *unit = find_touched(run, job, i++, index).unit;
         if (unit != NULL && --unit->busy == 0 && unit->outgoing != NULL) {
             ((rs_outgoing *)unit->outgoing)->state = RS_READY;
         }
@@ -339,7 +354,7 @@ static resplit_status read_straight(rs_worker *worker, const rs_block_file *file
     char *data;
     RS_TRY(rs_file_read_box(&worker->io, file, &job->slice, place, &data, &job->cursor, err));
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, place);
-    *fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &job->slice, &view);
+    *fingerprint = sum_up(run, &job->slice, &view);
     return RESPLIT_OK;
 }
 
@@ -402,7 +417,7 @@ static resplit_status hand_over(rs_worker *worker, const rs_step *step, const rs
     rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     rs_view view = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, memory);
-    *fingerprint = rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, box, &view));
+    *fingerprint = rs_fingerprint_add(*fingerprint, sum_up(run, box, &view));
     return run->sink(worker, step, box, memory, err);
 }
 

@@ -29,8 +29,9 @@ typedef struct rs_run rs_run;
 typedef struct rs_worker rs_worker;
 
 enum {
-    RS_TOUCHED = 64, /* units of a slice that are remembered; others are looked up */
-    RS_OUTGOING = 3, /* writes, per worker, that are under way or not yet counted as done */
+    RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
+    RS_TOUCHED_MANY = 2048, /* the same, where there is room for several workers: see RS_WORKER_BYTES */
+    RS_OUTGOING = 3,        /* writes, per worker, that are under way or not yet counted as done */
 };
 
 /* A unit of which all was asked for, on its way out. */
@@ -42,6 +43,12 @@ typedef struct rs_outgoing {
     uint64_t fingerprint;
 } rs_outgoing;
 
+/* Where a slice goes; NULL: to a unit that was written by an earlier run. */
+typedef struct rs_touch {
+    rs_unit *unit;
+    rs_piece *piece;
+} rs_touch;
+
 /* One thing to do. */
 typedef struct rs_job {
     enum { RS_JOB_READ, RS_JOB_WRITE } kind;
@@ -51,11 +58,8 @@ typedef struct rs_job {
     bool any_wanted;
     rs_cursor cursor;      /* READ: where the slice before it ended */
     rs_outgoing *outgoing; /* WRITE */
-    int n_touched;
-    struct {
-        rs_unit *unit;
-        rs_piece *piece;
-    } touched[RS_TOUCHED]; /* READ: in the order of the target's blocks; NULL: not wanted */
+    int n_touched, most_touched;
+    rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
 } rs_job;
 
 struct rs_worker {
