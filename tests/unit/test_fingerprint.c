@@ -23,11 +23,15 @@ static int64_t random_in(int64_t lo, int64_t hi)
 
 /* ---- The formula ---- */
 
-static const uint64_t prime = 2305843009213693951ULL;
-
+/* Bit by bit, modulo x^64 + x^4 + x^3 + x + 1. */
 static uint64_t times(uint64_t a, uint64_t b)
 {
-    return (uint64_t)((unsigned __int128)a * b % prime);
+    uint64_t product = 0;
+    for (; b != 0; b >>= 1) {
+        product ^= b & 1 ? a : 0;
+        a = (a << 1) ^ (a >> 63 ? 0x1b : 0);
+    }
+    return product;
 }
 
 static uint64_t splitmix64(uint64_t x)
@@ -40,7 +44,8 @@ static uint64_t splitmix64(uint64_t x)
 
 static uint64_t key(uint64_t kind, uint64_t axis, uint64_t i)
 {
-    return (splitmix64(splitmix64((kind << 32) + axis) + i * 0x9e3779b97f4a7c15ULL) >> 3) % (prime - 1) + 1;
+    uint64_t x = splitmix64(splitmix64((kind << 32) + axis) + i * 0x9e3779b97f4a7c15ULL);
+    return x != 0 ? x : 1;
 }
 
 typedef struct type {
@@ -58,14 +63,17 @@ static uint64_t value_byte(const type *t, const unsigned char *element, int64_t 
     return element[j];
 }
 
-static uint64_t element_sum(const type *t, const unsigned char *element)
+/* Element i of a row. */
+static uint64_t element_sum(const type *t, const unsigned char *element, int64_t i)
 {
-    uint64_t sum = 0;
-    bool even = t->itemsize % 2 == 0;
-    for (int64_t k = 0; k < (even ? t->itemsize / 2 : t->itemsize); k++) {
-        uint64_t word =
-            even ? value_byte(t, element, 2 * k) + 256 * value_byte(t, element, 2 * k + 1) : value_byte(t, element, k);
-        sum = (sum + times(word, key(3, 0, (uint64_t)k))) % prime;
+    uint64_t sum = 0, word = 0;
+    for (int64_t k = 0; k < t->itemsize; k++) {
+        const uint64_t b = (uint64_t)(i * t->itemsize + k), q = b / 8;
+        word ^= value_byte(t, element, k) << b % 8 * 8;
+        if (b % 8 == 7 || k == t->itemsize - 1) { /* all that this element has of it */
+            sum ^= times(word, times(key(3, 0, q / 256), key(4, 0, q % 256)));
+            word = 0;
+        }
     }
     return sum;
 }
@@ -73,7 +81,7 @@ static uint64_t element_sum(const type *t, const unsigned char *element)
 static uint64_t expected_of(const type *t, int ndim, const rs_box *box, const rs_view *view)
 {
     uint64_t sum = 0;
-    int64_t at[RS_MAX_NDIM];
+    int64_t at[RS_MAX_NDIM] = {0};
     for (int d = 0; d < ndim; d++) {
         if (box->lo[d] == box->hi[d]) {
             return 0;
@@ -85,10 +93,13 @@ static uint64_t expected_of(const type *t, int ndim, const rs_box *box, const rs
         uint64_t weight = 1;
         for (int d = 0; d < ndim; d++) {
             from += (at[d] - view->box.lo[d]) * view->strides[d];
-            weight = times(
-                weight, times(key(1, (uint64_t)d, (uint64_t)at[d] / 256), key(2, (uint64_t)d, (uint64_t)at[d] % 256)));
+            if (d < ndim - 1) {
+                uint64_t high = key(1, (uint64_t)d, (uint64_t)at[d] / 256),
+                         low = key(2, (uint64_t)d, (uint64_t)at[d] % 256);
+                weight = times(weight, times(high, low));
+            }
         }
-        sum = (sum + times(weight, element_sum(t, (const unsigned char *)from))) % prime;
+        sum ^= times(weight, element_sum(t, (const unsigned char *)from, ndim > 0 ? at[ndim - 1] : 0));
     } while (rs_index_next(ndim, box->lo, box->hi, at));
     return sum;
 }
@@ -153,9 +164,11 @@ static void make(const sample *s, rs_fingerprint *f)
     int last = s->ndim > 0 ? s->ndim - 1 : 0;
     int a = (int)random_in(0, last), b = (int)random_in(0, last);
     rs_fingerprint_init(f, s->type.itemsize, s->type.swap_size, s->type.big, a, b);
-    if (random_in(0, 3) == 0) {
-        rs_fingerprint_plain(f);
+    int n = 0;
+    while (rs_kernels_here(n) != NULL) {
+        n++;
     }
+    f->kernels = rs_kernels_here((int)random_in(0, n - 1));
 }
 
 static void boxes_give_what_the_formula_gives(void **state_)
@@ -178,13 +191,17 @@ static void boxes_give_what_the_formula_gives(void **state_)
     }
 }
 
-/* Shapes that go through each way of taking a box: long rows, short rows with a table, columns, one element. */
+/*
+ * Shapes that go through each way of taking a box, with each kernel: rows that are long, short, inside a word, between two
+ * words; columns, whole and in words that are put together. Memory ends where the box does.
+ */
 static void every_way_of_walking_gives_the_same(void **state_)
 {
     (void)state_;
     static const int64_t shapes[][3] = {
-        {1, 3, 700}, {40, 40, 8}, {5, 16, 129}, {40, 9, 100}, {1, 600, 8}, {600, 1, 3}, {8, 8, 8},
-        {1, 1, 1},   {1, 1, 64},  {2, 64, 64},  {3, 1, 257},  {1, 40, 16}, {700, 4, 4},
+        {1, 3, 700}, {40, 40, 8}, {5, 16, 129}, {40, 9, 100}, {1, 600, 8},  {600, 1, 3},
+        {8, 8, 8},   {6, 50, 3},  {1, 1, 1},    {1, 1, 64},   {2, 64, 64},  {3, 1, 257},
+        {1, 40, 16}, {300, 4, 4}, {9, 2, 29},   {300, 2, 1},  {4700, 1, 2},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         for (int64_t at = 0; at <= 250; at += 125) {
@@ -195,15 +212,35 @@ static void every_way_of_walking_gives_the_same(void **state_)
                 for (int64_t j = 0; j < bytes; j++) {
                     s.memory[j] = (char)random_in(-128, 127);
                 }
-                int order[3];
-                rs_order_set(3, random_in(0, 1) ? 'C' : 'F', order);
-                s.view = rs_view_of(3, order, &s.box, types[k].itemsize, s.memory);
+                static int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}};
+                s.view = rs_view_of(3, orders[random_in(0, 3)], &s.box, types[k].itemsize, s.memory);
+                const uint64_t expected = expected_of(&types[k], 3, &s.box, &s.view);
                 rs_fingerprint f;
                 make(&s, &f);
-                assert_true(rs_fingerprint_box(&f, 3, &s.box, &s.view) == expected_of(&types[k], 3, &s.box, &s.view));
+                for (int which = 0; rs_kernels_here(which) != NULL; which++) {
+                    f.kernels = rs_kernels_here(which);
+                    assert_true(rs_fingerprint_box(&f, 3, &s.box, &s.view) == expected);
+                }
                 free(s.memory);
             }
         }
+    }
+}
+
+static void kernels_multiply_in_the_field(void **state_)
+{
+    (void)state_;
+    rs_fingerprint plain;
+    rs_fingerprint_init(&plain, 1, 0, false, 0, 0);
+    rs_fingerprint_plain(&plain);
+    for (int which = 0; rs_kernels_here(which) != NULL; which++) {
+        const rs_kernels *kernels = rs_kernels_here(which);
+        assert_true((kernels == plain.kernels) == (rs_kernels_here(which + 1) == NULL));
+        for (uint64_t i = 0; i < 2000; i++) {
+            uint64_t a = key(5, 0, i) >> i % 64, b = key(6, 0, i) << i / 64 % 64;
+            assert_true(kernels->mul(a, b) == times(a, b));
+        }
+        assert_true(kernels->mul(UINT64_MAX, UINT64_MAX) == times(UINT64_MAX, UINT64_MAX));
     }
 }
 
@@ -413,26 +450,34 @@ static void positions_256_apart_have_weights_of_their_own(void **state_)
 /*
  * Fingerprints are stored, so they must never change. From Python, which shares nothing with the code:
  *
- *   P, M, G = 2**61 - 1, 2**64 - 1, 0x9e3779b97f4a7c15
+ *   M, G = 2**64 - 1, 0x9e3779b97f4a7c15
  *   def mix(x):
  *       x = (x + G) & M; x = ((x ^ (x >> 30)) * 0xbf58476d1ce4e5b9) & M
  *       x = ((x ^ (x >> 27)) * 0x94d049bb133111eb) & M; return x ^ (x >> 31)
- *   def key(kind, axis, i): return (mix((mix(kind << 32 | axis) + i * G) & M) >> 3) % (P - 1) + 1
- *   def sum_of(elements, size, width):                              # {position: bytes}; width of a word
+ *   def key(kind, axis, i): return mix((mix(kind << 32 | axis) + i * G) & M) or 1
+ *   def mul(a, b):
+ *       p = 0
+ *       for i in range(64): p ^= a << i if b >> i & 1 else 0
+ *       for i in range(127, 63, -1): p ^= (1 << 64 | 0x1b) << i - 64 if p >> i & 1 else 0
+ *       return p
+ *   def sum_of(rows):                                               # {position along all axes but the last: bytes}
  *       s = 0
- *       for at, b in elements.items():
- *           v = sum(int.from_bytes(b[k*width:(k+1)*width], 'little') * key(3, 0, k) for k in range(size // width))
- *           for d, i in enumerate(at): v = v * key(1, d, i >> 8) * key(2, d, i & 255) % P
- *           s += v
- *       return s % P
+ *       for at, b in rows.items():
+ *           v = 0
+ *           for q in range((len(b) + 7) // 8):
+ *               v ^= mul(int.from_bytes(b[8*q:8*q+8], 'little'), mul(key(3, 0, q >> 8), key(4, 0, q & 255)))
+ *           for d, i in enumerate(at): v = mul(v, mul(key(1, d, i >> 8), key(2, d, i & 255)))
+ *           s ^= v
+ *       return s
  *   def finish(s, name, shape):
  *       h = mix(mix(s))
  *       for v in [*name.encode(), 0, len(shape), *shape]: h = mix(h ^ mix(v))
  *       return h
- *   sum_of({(i, j): struct.pack('<H', i * 300 + j) for i in range(3) for j in range(300)}, 2, 2)
- *   sum_of({(i,): struct.pack('<d', i / 8) for i in range(1000)}, 8, 2)
- *   sum_of({(i, j, k): bytes((7*i + 5*j + 3*k + m) & 255 for m in range(3))
- *           for i in range(4) for j in range(5) for k in range(6)}, 3, 1)
+ *   sum_of({(i,): struct.pack('<300H', *range(300*i, 300*i + 300)) for i in range(3)})
+ *   sum_of({(): struct.pack('<1000d', *(i / 8 for i in range(1000)))})
+ *   sum_of({(i, j): bytes((7*i + 5*j + 3*k + m) & 255 for k in range(6) for m in range(3))
+ *           for i in range(4) for j in range(5)})
+ *   sum_of({(i, j): bytes([i % 256]) for i in range(300) for j in range(2)})
  */
 static void fingerprints_never_change(void **state_)
 {
@@ -448,8 +493,8 @@ static void fingerprints_never_change(void **state_)
     rs_view view = rs_view_of(2, (int[]){0, 1}, &box, 2, u2);
     rs_fingerprint_init(&f, 2, 2, false, 1, 1);
     uint64_t sum = rs_fingerprint_box(&f, 2, &box, &view);
-    assert_true(sum == 0x0c73eafcaf4a41be);
-    assert_true(rs_fingerprint_finish(sum, "<u2", 2, (int64_t[]){3, 300}) == 0x483a0ca8798b8aee);
+    assert_true(sum == 0x26f2ead966b3050f);
+    assert_true(rs_fingerprint_finish(sum, "<u2", 2, (int64_t[]){3, 300}) == 0x75cff6cfc42d18a9);
 
     static double f8[1000];
     for (int i = 0; i < 1000; i++) {
@@ -460,8 +505,8 @@ static void fingerprints_never_change(void **state_)
     view = rs_view_of(1, (int[]){0}, &box, 8, f8);
     rs_fingerprint_init(&f, 8, 8, *(const char *)&one == 0, 0, 0);
     sum = rs_fingerprint_box(&f, 1, &box, &view);
-    assert_true(sum == 0x19d6658d719e1bef);
-    assert_true(rs_fingerprint_finish(sum, ">f8", 1, (int64_t[]){1000}) == 0x0b72672bf8f664e7);
+    assert_true(sum == 0xa46472461a2a7f30);
+    assert_true(rs_fingerprint_finish(sum, ">f8", 1, (int64_t[]){1000}) == 0x9f53cbaede76857b);
 
     unsigned char v3[4 * 5 * 6 * 3];
     for (int i = 0; i < 4 * 5 * 6 * 3; i++) {
@@ -471,8 +516,19 @@ static void fingerprints_never_change(void **state_)
     view = rs_view_of(3, (int[]){0, 1, 2}, &box, 3, v3);
     rs_fingerprint_init(&f, 3, 0, false, 2, 0);
     sum = rs_fingerprint_box(&f, 3, &box, &view);
-    assert_true(sum == 0x100c89227272f861);
-    assert_true(rs_fingerprint_finish(sum, "|V3", 3, (int64_t[]){4, 5, 6}) == 0x95258042d353b716);
+    assert_true(sum == 0x8c5b69c439e2c4fe);
+    assert_true(rs_fingerprint_finish(sum, "|V3", 3, (int64_t[]){4, 5, 6}) == 0x1c704fec58629788);
+
+    unsigned char u1[300 * 2];
+    for (int i = 0; i < 600; i++) {
+        u1[i] = (unsigned char)(i / 2);
+    }
+    box = (rs_box){{0}, {300, 2, 1}};
+    view = rs_view_of(3, (int[]){0, 1, 2}, &box, 1, u1);
+    rs_fingerprint_init(&f, 1, 0, false, 2, 0);
+    sum = rs_fingerprint_box(&f, 3, &box, &view);
+    assert_true(sum == 0x0e742ba4ee7567e2);
+    assert_true(rs_fingerprint_finish(sum, "|u1", 3, (int64_t[]){300, 2, 1}) == 0x58547a6d7179963c);
 }
 
 static void shape_and_type_count_and_byte_order_does_not(void **state_)
@@ -495,6 +551,7 @@ static void shape_and_type_count_and_byte_order_does_not(void **state_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_multiply_in_the_field),
         cmocka_unit_test(boxes_give_what_the_formula_gives),
         cmocka_unit_test(every_way_of_walking_gives_the_same),
         cmocka_unit_test(parts_in_any_cut_and_order_add_up),
