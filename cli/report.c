@@ -276,7 +276,7 @@ void cli_report_result(const struct cli_result *result)
         double rate = done->seconds > 0 ? (double)result->target->bytes / done->seconds / 1e9 : 0;
         printf("\n%-14s%.3f s, %.3f GB/s", "in all", done->seconds, rate);
         if (done->io)
-            printf(", by %d workers (%s)", done->threads, done->io);
+            printf(", by %d worker%s (%s)", done->threads, done->threads == 1 ? "" : "s", done->io);
         printf("%s\n", done->resumed ? "; went on with an earlier run" : "");
         if (done->fingerprint)
             printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);

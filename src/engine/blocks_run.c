@@ -56,7 +56,7 @@ static rs_outgoing *next_block(rs_worker *worker)
             return NULL;
         }
         rs_time time = rs_steps_time(&run->steps, write.block, &write.box);
-        if (!rs_time_before(time, run->resumed)) {
+        if (!rs_time_before(time, run->resumed.now)) {
             return rs_outgoing_add(run, &write, time);
         }
     }

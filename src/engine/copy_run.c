@@ -115,7 +115,8 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
                               uint64_t *fingerprint, resplit_error *err)
 {
     run->journal = &output->journal;
-    run->resumed = run->now = done->now;
+    run->resumed = *done;
+    run->now = done->now;
     rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
     resplit_status rc = run_kind(run, temp, err);
     resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
@@ -125,8 +126,8 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
-    uint64_t sum = rs_fingerprint_add(done->fingerprint, run->written_fingerprint);
-    *fingerprint = rs_fingerprint_finish(sum, run->target->dtype.descr, run->problem->ndim, run->problem->shape);
+    *fingerprint = rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr, run->problem->ndim,
+                                         run->problem->shape);
     return rc == RESPLIT_OK ? rs_output_publish(output, *fingerprint, err) : rc;
 }
 
@@ -139,10 +140,9 @@ static bool any_done(const rs_time now)
  * Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. What may be wrong
  * (RESPLIT_EINTERNAL) is not kept.
  */
-static void keep_what_is_done(rs_run *run, rs_output *output, const rs_progress *done, resplit_status rc,
-                              resplit_error *err)
+static void keep_what_is_done(const rs_run *run, rs_output *output, resplit_status rc, resplit_error *err)
 {
-    rs_progress now = {run->now, rs_fingerprint_add(done->fingerprint, run->written_fingerprint)};
+    rs_progress now = rs_run_progress(run);
     bool keep = rc != RESPLIT_EINTERNAL && any_done(now.now) && output->journal.fd >= 0;
     if (keep && rs_time_before(output->journal.noted, now.now)) {
         (void)rs_journal_note(&output->journal, &now, NULL);
@@ -186,7 +186,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
         rs_files_init(&run.sources, source, source->path, false, direct);
         rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
         if (rc != RESPLIT_OK) {
-            keep_what_is_done(&run, &output, &done, rc, err);
+            keep_what_is_done(&run, &output, rc, err);
         }
     }
     result->cost = run.actual;

@@ -13,6 +13,11 @@ rs_outgoing *rs_outgoing_add(rs_run *run, const rs_step *step, rs_time time)
     return outgoing;
 }
 
+rs_progress rs_run_progress(const rs_run *run)
+{
+    return (rs_progress){run->now, rs_fingerprint_add(run->resumed.fingerprint, run->written_fingerprint)};
+}
+
 /* The journal is written without the lock; one worker at a time, which takes note of what the others finish meanwhile too. */
 static void take_note(rs_worker *worker)
 {
@@ -20,7 +25,7 @@ static void take_note(rs_worker *worker)
     resplit_error why;
     resplit_status rc = RESPLIT_OK;
     while (rc == RESPLIT_OK && !run->failed && rs_journal_claim(run->journal, run->now)) {
-        rs_progress progress = {run->now, run->written_fingerprint};
+        rs_progress progress = rs_run_progress(run);
         (void)pthread_mutex_unlock(&run->lock);
         rc = rs_journal_note(run->journal, &progress, &why);
         (void)pthread_mutex_lock(&run->lock);

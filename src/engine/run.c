@@ -97,7 +97,7 @@ static bool place_one(rs_run *run)
     rs_job *job = &run->next;
     rs_unit *at = NULL;
     rs_piece *to = NULL;
-    if (!rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed)) {
+    if (!rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed.now)) {
         resplit_error why;
         resplit_status rc =
             rs_pending_place(&run->pending, unit_key(run->problem, &unit), &piece, lead_of(run, &unit), &at, &to, &why);
@@ -157,7 +157,7 @@ static handing send_out(rs_run *run)
     const rs_step *step = &run->step;
     rs_time time = rs_steps_time(&run->steps, step->block, &step->box);
     int64_t volume = rs_box_volume(problem->ndim, &step->box);
-    if (!rs_time_before(time, run->resumed)) {
+    if (!rs_time_before(time, run->resumed.now)) {
         rs_outgoing *outgoing = rs_outgoing_add(run, step, time);
         if (outgoing == NULL) {
             return BLOCKED;
@@ -283,7 +283,7 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
-    bool all = run->resumed.buffer == 0 && run->resumed.block == 0;
+    bool all = run->resumed.now.buffer == 0 && run->resumed.now.block == 0;
     *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);

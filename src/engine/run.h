@@ -86,7 +86,7 @@ struct rs_run {
     bool sliced; /* the sink wants no more than a staging area at a time */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */
-    rs_time resumed;     /* everything before was done by an earlier run */
+    rs_progress resumed; /* what an earlier run had done */
 
     rs_files sources, targets;
     rs_fingerprint weights;
@@ -156,6 +156,9 @@ int64_t rs_run_staging_items(const rs_run *run);
 
 /* Adds a write at the end, waiting; NULL when the ring is full. With the lock. */
 rs_outgoing *rs_outgoing_add(rs_run *run, const rs_step *step, rs_time time);
+
+/* What is done, with what an earlier run had done. With the lock, or when nobody works any more. */
+rs_progress rs_run_progress(const rs_run *run);
 
 /* It has been written: counts everything as done that is done without a gap, and takes note of it. With the lock. */
 void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing);

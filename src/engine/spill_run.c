@@ -210,7 +210,7 @@ static resplit_status write_block(spilling *s, const rs_step *step, char *memory
     const rs_problem *problem = run->problem;
     rs_time time = {0, rs_layout_block_number(&problem->target, step->block)};
     rs_view view = rs_view_of(problem->ndim, problem->target.order, &step->box, problem->itemsize, memory);
-    if (rs_time_before(time, run->resumed)) {
+    if (rs_time_before(time, run->resumed.now)) {
         return RESPLIT_OK;
     }
     rs_outgoing *outgoing = rs_outgoing_add(run, step, time); /* there is room: one at a time */
@@ -327,7 +327,7 @@ static void put(spilling *s, int64_t number, const rs_box *box, const rs_view *f
 static resplit_status keep_or_spill(spilling *s, int64_t number, const rs_box *box, const rs_view *slice,
                                     resplit_error *err)
 {
-    if (!rs_time_before((rs_time){0, number}, s->run->resumed)) { /* what is written counts as read */
+    if (!rs_time_before((rs_time){0, number}, s->run->resumed.now)) { /* what is written counts as read */
         s->run->read_fingerprint = rs_fingerprint_add(
             s->run->read_fingerprint, rs_fingerprint_box(&s->run->weights, s->problem->ndim, box, slice));
     }

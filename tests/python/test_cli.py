@@ -401,6 +401,24 @@ def stopped(run, tmp_path, slow_source):
     assert terminal.finish()[0] == 1
 
 
+def test_a_fingerprint_survives_two_kills(run, tmp_path):
+    """What the first run had written counts in the third one's fingerprint too."""
+    np.save(tmp_path / "in.npy", sample((400, 400, 100), "u1"))
+    expected = run.json("fingerprint", "in.npy", "--memory", "4MiB")["fingerprint"]
+    journal = tmp_path / "out.resplit-part/journal"
+    for args in (SLOW, (*SLOW, "--resume")):
+        inode = journal.stat().st_ino if journal.exists() else None
+        terminal = Terminal(run, *args)
+        until = time.monotonic() + 60  # for a journal of this run's own, with a record of its own
+        while not (journal.exists() and journal.stat().st_ino != inode and journal.stat().st_size > 200):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        terminal.process.kill()
+        assert terminal.finish()[0] == -signal.SIGKILL
+    done = run.json(*SLOW, "--resume")
+    assert done["resumed"] and done["fingerprint"] == expected == run.json("info", "out")["fingerprint"]
+
+
 def test_resume_is_refused_for_another_job(run, tmp_path, stopped):
     message = run.error("in.npy", "out", "--chunks", "-1,-1,50", "--memory", "4MiB", "--resume")
     assert "was made for other arrays: run without --resume" in message
