@@ -5,7 +5,7 @@
 #
 # usage: tools/bootstrap.sh build|test|check|fuzz|bench
 #
-#   build   compiler, CMake, Ninja, json-c, liburing
+#   build   compiler, CMake, Ninja, json-c, liburing, the libraries of codecs
 #   test    build, and C++ compiler, cmocka, strace, Python with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
@@ -30,6 +30,7 @@ need() {
 
 have() { command -v "$1"; }
 compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" - -o /dev/null; }
+includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
         | clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null
@@ -43,6 +44,12 @@ look() {
     need pkg-config have pkg-config
     need libjson-c-dev pkg-config --exists json-c
     need liburing-dev pkg-config --exists liburing
+    need libzstd-dev pkg-config --exists libzstd
+    need liblz4-dev pkg-config --exists liblz4
+    need libblosc-dev pkg-config --exists blosc
+    need libdeflate-dev pkg-config --exists libdeflate
+    need liblzma-dev pkg-config --exists liblzma
+    need libbz2-dev includes bzlib.h
     case $what in build) return ;; esac
     need libcmocka-dev pkg-config --exists cmocka
     need "g++" compiles c++ -x c++

@@ -28,6 +28,13 @@ ROOMS = {
 LIBRARIES = {
     "json-c": ["plan", "format", "cli"],
     "json.h": ["plan", "format", "cli"],
+    "zstd.h": ["codec"],
+    "zstd_errors.h": ["codec"],
+    "lz4.h": ["codec"],
+    "blosc.h": ["codec"],
+    "libdeflate.h": ["codec"],
+    "bzlib.h": ["codec"],
+    "lzma.h": ["codec"],
 }
 
 BANNED = {

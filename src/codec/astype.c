@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* astype.c - the elements as another type of number. */
+#include <stdio.h>
+
+#include "codec/numbers.h"
+
+enum { DECODED, ENCODED };
+
+static resplit_status configure(rs_stage *stage, int version, const rs_json *config, resplit_error *err)
+{
+    int64_t *set = stage->set.number;
+    RS_TRY(rs_need(stage->codec, config, "encode_dtype", err));
+    RS_TRY(rs_take_type(stage, config, "decode_dtype", version, &set[DECODED], err));
+    if (set[DECODED] == 0) {
+        RS_TRY(rs_own_type(stage, &set[DECODED], err));
+    }
+    return rs_take_type(stage, config, "encode_dtype", version, &set[ENCODED], err);
+}
+
+static resplit_status print(const rs_stage *stage, int version, rs_text *out, resplit_error *err)
+{
+    char a[8], b[8];
+    (void)version;
+    return rs_text_add(out, err, "\"encode_dtype\": \"%s\", \"decode_dtype\": \"%s\"",
+                       rs_type_text(rs_type_unpack(stage->set.number[ENCODED]), a),
+                       rs_type_text(rs_type_unpack(stage->set.number[DECODED]), b));
+}
+
+static void describe(const rs_stage *stage, char *text, size_t room)
+{
+    char a[8], b[8];
+    (void)snprintf(text, room, "astype:%s:%s", rs_type_text(rs_type_unpack(stage->set.number[ENCODED]), a),
+                   rs_type_text(rs_type_unpack(stage->set.number[DECODED]), b));
+}
+
+/* Bits that a type holds exactly, without the sign. */
+static int digits(rs_type type)
+{
+    return type.kind == 'f'   ? (type.size == 2   ? 11
+                                 : type.size == 4 ? 24
+                                                  : 53)
+           : type.kind == 'b' ? 1
+                              : 8 * type.size - (type.kind == 'i');
+}
+
+/* Every value comes back: integers also when they only wrap around, reals in wider ones. */
+static bool lossless(const rs_stage *stage)
+{
+    rs_type from = rs_type_unpack(stage->set.number[DECODED]), to = rs_type_unpack(stage->set.number[ENCODED]);
+    if (from.kind == to.kind) {
+        return to.size >= from.size;
+    }
+    if (from.kind == 'f' || to.kind == 'b') {
+        return false;
+    }
+    return to.kind == 'f' ? digits(to) >= digits(from) : to.size >= from.size;
+}
+
+static double speed(const rs_stage *stage, bool encode)
+{
+    (void)stage;
+    (void)encode;
+    return 0.7e9;
+}
+
+static resplit_status run(const rs_stage *stage, rs_type from, rs_type to, rs_pass *pass, resplit_error *err)
+{
+    rs_number v[RS_PIECE];
+    int64_t count;
+    RS_TRY(rs_count_elements(stage, pass, from, to, &count, err));
+    for (int64_t at = 0; at < count; at += RS_PIECE) {
+        int64_t n = rs_min(count - at, RS_PIECE);
+        rs_numbers_load(from, pass->in + at * from.size, n, v);
+        rs_numbers_convert(from, to, v, n);
+        rs_numbers_store(to, v, n, pass->out + at * to.size);
+    }
+    pass->n_out = count * to.size;
+    return RESPLIT_OK;
+}
+
+static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+{
+    (void)context;
+    return run(stage, rs_type_unpack(stage->set.number[DECODED]), rs_type_unpack(stage->set.number[ENCODED]), pass,
+               err);
+}
+
+static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+{
+    (void)context;
+    return run(stage, rs_type_unpack(stage->set.number[ENCODED]), rs_type_unpack(stage->set.number[DECODED]), pass,
+               err);
+}
+
+static const char *const keys[] = {"encode_dtype", "decode_dtype", NULL};
+
+const rs_codec rs_codec_astype = {
+    .id = "astype",
+    .kind = RS_ON_ELEMENTS,
+    .keys = keys,
+    .decides = 1u << DECODED | 1u << ENCODED,
+    .is_sized = true,
+    .configure = configure,
+    .print = print,
+    .describe = describe,
+    .element = rs_types_element,
+    .lossless = lossless,
+    .bound = rs_types_bound,
+    .speed = speed,
+    .encode = encode,
+    .decode = decode,
+};

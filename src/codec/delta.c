@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * delta.c - the first element, then what each differs from the one before.
+ *
+ * Differences are made in the type of the elements and stored in another one; sums are made in the type of the elements. Booleans do as
+ * in NumPy: a difference is "not the same", a sum is "or", so that they do not come back.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/numbers.h"
+
+enum { DTYPE, ASTYPE };
+
+static resplit_status configure(rs_stage *stage, int version, const rs_json *config, resplit_error *err)
+{
+    return rs_take_types(stage, config, version, err);
+}
+
+static resplit_status print(const rs_stage *stage, int version, rs_text *out, resplit_error *err)
+{
+    (void)version;
+    return rs_print_types(stage, out, err);
+}
+
+static void describe(const rs_stage *stage, char *text, size_t room)
+{
+    char a[8], b[8];
+    (void)snprintf(text, room, "delta:%s:%s", rs_type_text(rs_type_unpack(stage->set.number[DTYPE]), a),
+                   rs_type_text(rs_type_unpack(stage->set.number[ASTYPE]), b));
+}
+
+/* Integers wrap around, and come back when what they are stored in is not smaller. */
+static bool lossless(const rs_stage *stage)
+{
+    rs_type type = rs_type_unpack(stage->set.number[DTYPE]), stored = rs_type_unpack(stage->set.number[ASTYPE]);
+    return (type.kind == 'i' || type.kind == 'u') && (stored.kind == 'i' || stored.kind == 'u')
+           && stored.size >= type.size;
+}
+
+static double speed(const rs_stage *stage, bool encode)
+{
+    bool is_plain = stage->set.number[DTYPE] == stage->set.number[ASTYPE] && lossless(stage);
+    return is_plain ? (encode ? 6e9 : 1.5e9) : 0.5e9;
+}
+
+/* ---- Integers of this machine, stored as they are ---------------------------------------------- */
+
+#define PLAIN(NAME, TYPE)                                                                                              \
+    static void difference_##NAME(const uint8_t *restrict in, uint8_t *restrict out, int64_t n)                        \
+    {                                                                                                                  \
+        memcpy(out, in, sizeof(TYPE));                                                                                 \
+        for (int64_t k = 1; k < n; k++) {                                                                              \
+            TYPE a, b;                                                                                                 \
+            memcpy(&a, in + (k - 1) * (int64_t)sizeof a, sizeof a);                                                    \
+            memcpy(&b, in + k * (int64_t)sizeof b, sizeof b);                                                          \
+            b = (TYPE)(b - a);                                                                                         \
+            memcpy(out + k * (int64_t)sizeof b, &b, sizeof b);                                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void sum_##NAME(const uint8_t *restrict in, uint8_t *restrict out, int64_t n)                               \
+    {                                                                                                                  \
+        TYPE total = 0;                                                                                                \
+        for (int64_t k = 0; k < n; k++) {                                                                              \
+            TYPE a;                                                                                                    \
+            memcpy(&a, in + k * (int64_t)sizeof a, sizeof a);                                                          \
+            total = (TYPE)(total + a);                                                                                 \
+            memcpy(out + k * (int64_t)sizeof a, &total, sizeof a);                                                     \
+        }                                                                                                              \
+    }
+
+PLAIN(8, uint8_t)
+PLAIN(16, uint16_t)
+PLAIN(32, uint32_t)
+PLAIN(64, uint64_t)
+
+static void run_plain(int size, bool encode, const rs_pass *pass, int64_t n)
+{
+    static void (*const all[4][2])(const uint8_t *restrict in, uint8_t *restrict out, int64_t n) = {
+        {sum_8, difference_8}, {sum_16, difference_16}, {sum_32, difference_32}, {sum_64, difference_64}};
+    if (n > 0) {
+        all[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3][encode](pass->in, pass->out, n);
+    }
+}
+
+/* ---- All others -------------------------------------------------------------------------------- */
+
+/* Turns numbers into differences to the one before; *last is that one. */
+static void differences(rs_type type, rs_number *v, int64_t n, rs_number *last)
+{
+    for (int64_t k = 0; k < n; k++) {
+        rs_number next = v[k];
+        if (type.kind == 'f') {
+            v[k].f = rs_round_to(type, v[k].f - last->f);
+        } else if (type.kind == 'b') {
+            v[k].i = v[k].i != last->i;
+        } else {
+            v[k].i = rs_wrap_to(type, (int64_t)((uint64_t)v[k].i - (uint64_t)last->i));
+        }
+        *last = next;
+    }
+}
+
+static void sums(rs_type type, rs_number *v, int64_t n, rs_number *total)
+{
+    for (int64_t k = 0; k < n; k++) {
+        if (type.kind == 'f') {
+            total->f = rs_round_to(type, total->f + v[k].f);
+        } else if (type.kind == 'b') {
+            total->i = total->i | v[k].i;
+        } else {
+            total->i = rs_wrap_to(type, (int64_t)((uint64_t)total->i + (uint64_t)v[k].i));
+        }
+        v[k] = *total;
+    }
+}
+
+static void run_pieces(rs_type type, rs_type stored, bool encode, const rs_pass *pass, int64_t count)
+{
+    rs_type from = encode ? type : stored, to = encode ? stored : type;
+    rs_number v[RS_PIECE], last = {0};
+    for (int64_t at = 0; at < count; at += RS_PIECE) {
+        int64_t n = rs_min(count - at, RS_PIECE);
+        rs_numbers_load(from, pass->in + at * from.size, n, v);
+        rs_number first = v[0];
+        if (encode) {
+            differences(type, v, n, &last);
+            v[0] = at == 0 ? first : v[0]; /* not its difference to nothing: that could be another zero */
+            rs_numbers_convert(type, stored, v, n);
+        } else {
+            rs_numbers_convert(stored, type, v, n);
+            first = v[0];
+            last = at == 0 ? first : last;
+            sums(type, v + (at == 0), n - (at == 0), &last);
+        }
+        rs_numbers_store(to, v, n, pass->out + at * to.size);
+    }
+}
+
+static resplit_status run(const rs_stage *stage, bool encode, rs_pass *pass, resplit_error *err)
+{
+    rs_type type = rs_type_unpack(stage->set.number[DTYPE]), stored = rs_type_unpack(stage->set.number[ASTYPE]);
+    int64_t count;
+    RS_TRY(rs_count_elements(stage, pass, encode ? type : stored, encode ? stored : type, &count, err));
+    bool are_integers = type.kind != 'f' && type.kind != 'b' && stored.kind != 'f' && stored.kind != 'b';
+    if (are_integers && type.size == stored.size && !type.swap && !stored.swap) {
+        run_plain(type.size, encode, pass, count);
+    } else {
+        run_pieces(type, stored, encode, pass, count);
+    }
+    pass->n_out = count * (encode ? stored.size : type.size);
+    return RESPLIT_OK;
+}
+
+static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+{
+    (void)context;
+    return run(stage, true, pass, err);
+}
+
+static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+{
+    (void)context;
+    return run(stage, false, pass, err);
+}
+
+static const char *const keys[] = {"dtype", "astype", NULL};
+
+const rs_codec rs_codec_delta = {
+    .id = "delta",
+    .kind = RS_ON_ELEMENTS,
+    .keys = keys,
+    .decides = 1u << DTYPE | 1u << ASTYPE,
+    .is_sized = true,
+    .configure = configure,
+    .print = print,
+    .describe = describe,
+    .element = rs_types_element,
+    .lossless = lossless,
+    .bound = rs_types_bound,
+    .speed = speed,
+    .encode = encode,
+    .decode = decode,
+};
