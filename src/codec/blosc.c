@@ -96,8 +96,8 @@ static int64_t bound(const rs_stage *stage, int64_t n)
 /* The largest block of n bytes that is not refused. */
 static int64_t largest_block(const rs_stage *stage, int64_t n, bool encode)
 {
-    return rs_min(
-        n, rs_max(encode && stage->set.number[BLOCK] == 0 ? AUTO_BLOCK : FOREIGN_BLOCK, stage->set.number[BLOCK]));
+    int64_t own = stage->set.number[BLOCK], usual = encode && own == 0 ? AUTO_BLOCK : FOREIGN_BLOCK;
+    return rs_min(rs_max(n, 1), rs_max(own, usual));
 }
 
 /*

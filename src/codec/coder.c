@@ -60,8 +60,7 @@ static bool lay_out(rs_coder *coder, const rs_chain *chain, int64_t n, bool enco
         coder->groups[coder->n_groups - 1].end = i + 1;
     }
     for (int g = 0; g + 1 < coder->n_groups; g++) {
-        int64_t bytes =
-            coder->size[coder->groups[g].end]; /* decoding, it is what the next group gives back: the same */
+        int64_t bytes = rs_max(coder->size[coder->groups[g].end], 1); /* decoding, the next group gives it back */
         coder->between_bytes[g % 2] = rs_max(coder->between_bytes[g % 2], bytes);
     }
     return true;

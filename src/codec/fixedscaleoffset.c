@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codec/numbers.h"
@@ -76,34 +77,48 @@ static resplit_status configure(rs_stage *stage, int version, const rs_json *con
     return check_holds(stage, after(stage, type, OFFSET), SCALE, "scale", err);
 }
 
-/* Reals with as many digits as bring them back. */
-static resplit_status print_number(const rs_stage *stage, const char *key, int at, rs_text *out, resplit_error *err)
+/* With as few digits as bring it back, and so that it stays a real: 2.0, not 2. */
+static void write_real(double value, char text[40])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, 40, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    if (strpbrk(text, ".en") == NULL) {
+        (void)snprintf(text + strlen(text), 3, ".0");
+    }
+}
+
+static void write_number(const rs_stage *stage, int at, char text[40])
 {
     double value = stage->set.real[at];
     if (is_whole(stage, at)) {
-        return rs_text_add(out, err, "\"%s\": %lld, ", key, (long long)stage->set.number[at]);
+        (void)snprintf(text, 40, "%lld", (long long)stage->set.number[at]);
+    } else if (!isfinite(value)) {
+        (void)snprintf(text, 40, "%s", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+    } else {
+        write_real(value, text);
     }
-    if (!isfinite(value)) {
-        return rs_text_add(out, err, "\"%s\": %s, ", key, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
-    }
-    char text[40];
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    bool is_plain = strpbrk(text, ".e") == NULL; /* 2 would be another number than 2.0 */
-    return rs_text_add(out, err, "\"%s\": %s%s, ", key, text, is_plain ? ".0" : "");
 }
 
 static resplit_status print(const rs_stage *stage, int version, rs_text *out, resplit_error *err)
 {
+    char scale[40], offset[40];
     (void)version;
-    RS_TRY(print_number(stage, "scale", SCALE, out, err));
-    RS_TRY(print_number(stage, "offset", OFFSET, out, err));
+    write_number(stage, SCALE, scale);
+    write_number(stage, OFFSET, offset);
+    RS_TRY(rs_text_add(out, err, "\"scale\": %s, \"offset\": %s, ", scale, offset));
     return rs_print_types(stage, out, err);
 }
 
 static void describe(const rs_stage *stage, char *text, size_t room)
 {
-    char a[8], b[8];
-    (void)snprintf(text, room, "fixedscaleoffset:%.17g:%.17g:%s:%s", real_of(stage, OFFSET), real_of(stage, SCALE),
+    char a[8], b[8], scale[40], offset[40];
+    write_number(stage, SCALE, scale);
+    write_number(stage, OFFSET, offset);
+    (void)snprintf(text, room, "fixedscaleoffset:%s:%s:%s:%s", offset, scale,
                    rs_type_text(rs_type_unpack(stage->set.number[DTYPE]), a),
                    rs_type_text(rs_type_unpack(stage->set.number[ASTYPE]), b));
 }

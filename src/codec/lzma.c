@@ -189,6 +189,10 @@ static void describe(const rs_stage *stage, char *text, size_t room)
     static const char *const formats[] = {"", "", ":2", ":3"};
     const int64_t *set = stage->set.number;
     int64_t preset = set[FILTER] != 0 ? set[FILTER_PRESET] : set[PRESET];
+    if (preset < 0 && set[FORMAT] == XZ) {
+        rs_describe_id(stage, text, room);
+        return;
+    }
     (void)snprintf(text, room, "lzma:%lld%s", preset < 0 ? (long long)USUAL : (long long)preset, formats[set[FORMAT]]);
 }
 
@@ -276,19 +280,27 @@ static lzma_ret begin(const rs_stage *stage, lzma_stream *stream, bool encode)
                              : lzma_raw_decoder(stream, filters);
 }
 
-/* One stream, from *at on: LZMA_STREAM_END when it is complete, LZMA_BUF_ERROR when one side came to its end before. */
+/*
+ * One stream, from *at on: LZMA_STREAM_END when it is complete, LZMA_BUF_ERROR when one side came to its end before. A decoder wants room
+ * to see the end of a stream, even when nothing more comes.
+ */
 static lzma_ret run(const rs_stage *stage, lzma_stream *stream, bool encode, rs_pass *pass, int64_t *at)
 {
     lzma_ret rc = begin(stage, stream, encode);
+    uint8_t spare;
     while (rc == LZMA_OK) {
         size_t in = (size_t)rs_min(pass->n_in - *at, AT_ONCE), out = (size_t)rs_min(pass->room - pass->n_out, AT_ONCE);
+        bool is_full = out == 0;
         stream->next_in = pass->in + *at;
         stream->avail_in = in;
-        stream->next_out = pass->out + pass->n_out;
-        stream->avail_out = out;
+        stream->next_out = is_full ? &spare : pass->out + pass->n_out;
+        stream->avail_out = is_full ? 1 : out;
         rc = lzma_code(stream, *at + (int64_t)in == pass->n_in && encode ? LZMA_FINISH : LZMA_RUN);
         *at += (int64_t)(in - stream->avail_in);
-        pass->n_out += (int64_t)(out - stream->avail_out);
+        if (is_full && stream->avail_out == 0) {
+            return LZMA_BUF_ERROR;
+        }
+        pass->n_out += is_full ? 0 : (int64_t)(out - stream->avail_out);
     }
     return rc;
 }
