@@ -2,8 +2,8 @@
 /*
  * delta.c - the first element, then what each differs from the one before.
  *
- * Differences are made in the type of the elements and stored in another one; sums are made in the type of the elements. Booleans do as
- * in NumPy: a difference is "not the same", a sum is "or", so that they do not come back.
+ * Differences are made in the type of the elements and stored in another one; sums are made in a type that holds both, as NumPy does.
+ * Booleans do as in NumPy: a difference is "not the same", a sum is "or", so that they do not come back.
  */
 #include <stdio.h>
 #include <string.h>
@@ -115,24 +115,40 @@ static void sums(rs_type type, rs_number *v, int64_t n, rs_number *total)
     }
 }
 
+/* NumPy's promote_types. */
+static rs_type common_type(rs_type a, rs_type b)
+{
+    if (a.kind == b.kind) {
+        return (rs_type){a.kind, a.size > b.size ? a.size : b.size, false};
+    }
+    if (a.kind == 'b' || b.kind == 'b') {
+        return (rs_type){a.kind == 'b' ? b.kind : a.kind, a.kind == 'b' ? b.size : a.size, false};
+    }
+    if (a.kind == 'f' || b.kind == 'f') {
+        int real = a.kind == 'f' ? a.size : b.size, whole = a.kind == 'f' ? b.size : a.size;
+        int holds = whole == 1 ? 2 : whole == 2 ? 4 : 8;
+        return (rs_type){'f', real > holds ? real : holds, false};
+    }
+    int with = a.kind == 'i' ? a.size : b.size, without = a.kind == 'i' ? b.size : a.size;
+    return without == 8     ? (rs_type){'f', 8, false}
+           : with > without ? (rs_type){'i', with, false}
+                            : (rs_type){'i', 2 * without, false};
+}
+
 static void run_pieces(rs_type type, rs_type stored, bool encode, const rs_pass *pass, int64_t count)
 {
     rs_type from = encode ? type : stored, to = encode ? stored : type;
+    rs_type in = encode ? type : common_type(type, stored); /* what is calculated in */
     rs_number v[RS_PIECE], last = {0};
     for (int64_t at = 0; at < count; at += RS_PIECE) {
         int64_t n = rs_min(count - at, RS_PIECE);
         rs_numbers_load(from, pass->in + at * from.size, n, v);
-        rs_number first = v[0];
-        if (encode) {
-            differences(type, v, n, &last);
-            v[0] = at == 0 ? first : v[0]; /* not its difference to nothing: that could be another zero */
-            rs_numbers_convert(type, stored, v, n);
-        } else {
-            rs_numbers_convert(stored, type, v, n);
-            first = v[0];
-            last = at == 0 ? first : last;
-            sums(type, v + (at == 0), n - (at == 0), &last);
-        }
+        rs_numbers_convert(from, in, v, n);
+        /* the first of all stays as it is: from nothing, -0 would become 0 */
+        int first = at == 0;
+        last = first ? v[0] : last;
+        (encode ? differences : sums)(in, v + first, n - first, &last);
+        rs_numbers_convert(in, to, v, n);
         rs_numbers_store(to, v, n, pass->out + at * to.size);
     }
 }
