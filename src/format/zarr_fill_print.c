@@ -42,7 +42,7 @@ resplit_status rs_base64_print(const char *bytes, size_t n, rs_text *out, respli
     return RESPLIT_OK;
 }
 
-/* The fewest digits that make `value` again; whatever the locale puts between them is left out. */
+/* As few digits as printf needs to make `value` again; whatever the locale puts between them is left out. */
 static int shortest(double value, char digits[20])
 {
     char text[64], *e = text;

@@ -81,7 +81,7 @@ resplit_status rs_zarr_fill_print(const rs_dtype *dtype, const char *fill, int v
 resplit_status rs_base64_read(const char *text, size_t n, rs_text *out, bool *good, resplit_error *err);
 resplit_status rs_base64_print(const char *bytes, size_t n, rs_text *out, resplit_error *err);
 
-/* A double as Python writes it: as few digits as make it again, and always a point or an exponent. */
+/* A double in the manner of Python: digits that make it again, and always a point or an exponent. */
 resplit_status rs_real_print(double value, rs_text *out, resplit_error *err);
 
 #endif
