@@ -20,6 +20,7 @@ import machine
 from cases import CASES, CONFIGS
 from measure import Arena, execute
 from tables import MARGIN, MISSED, Table, human
+from zarr_cases import CODECS, PEERS, ZARR_CASES
 
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 
@@ -66,17 +67,16 @@ class Bench:
 
     def generate(self, source):
         self.n_generated += 1
-        path = os.path.join(self.folder, f"source-{self.n_generated}" + ("" if source.chunks else ".npy"))
+        path = os.path.join(self.folder, f"source-{self.n_generated}{source.suffix}")
         print(f"bench: generating {human(source.n_bytes)}", file=sys.stderr, flush=True)
         self.paths[source] = path
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "generate.py")
-        subprocess.run([sys.executable, program, path, source.format, ",".join(map(str, source.shape)),
-                        ",".join(map(str, source.chunks or source.shape))], check=True)
+        subprocess.run(source.generator(os.path.dirname(os.path.abspath(__file__)), path), check=True)
 
     def forget(self, source):
         path = self.paths.pop(source, None)
         if path and os.path.isdir(path):
             shutil.rmtree(path)
+            shutil.rmtree(path + ".v2", ignore_errors=True) # of a Zarr array
         elif path:
             os.remove(path)
 
@@ -87,9 +87,11 @@ class Bench:
         self.show(self.head())
         for i, name in enumerate(wanted):
             run_case, _ = CASES[name]
-            table = run_case(self)
-            self.tables.append(table)
-            self.show(table.markdown())
+            made = run_case(self)
+            for table in made if isinstance(made, list) else [made]:
+                if table not in self.tables: # long cases show what they have on the way
+                    self.tables.append(table)
+                self.show(table.markdown())
             self.write()
             later = {source for other in wanted[i + 1:] for source in CASES[other][1](self.options)}
             for source in [s for s in self.paths if s not in later]:
@@ -140,6 +142,8 @@ class Bench:
         if not self.options.out:
             return
         parts = [self.head(), *(t.markdown() for t in self.tables), self.memory().markdown()]
+        if self.arena.remarks:
+            parts.append("## What peers said\n\n" + "\n".join(f"- {text}" for text in self.arena.remarks) + "\n")
         if self.arena.failures:
             parts.append("## Failures\n\n" + "\n".join(f"- {text}" for text in self.arena.failures) + "\n")
         parts.append(self.repetitions().markdown())
@@ -184,7 +188,7 @@ def scratch_parent():
 
 def read_options():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    parser = argparse.ArgumentParser(description="times resplit against cp, the device and itself")
+    parser = argparse.ArgumentParser(description="times resplit against cp, the device, itself and its peers")
     add = parser.add_argument
     add("--resplit", default=os.path.join(root, "build", "release", "resplit"), help="the command")
     add("--only", type=list_of(str, CASES), default=list(CASES), metavar="CASES",
@@ -204,6 +208,16 @@ def read_options():
     add("--no-naive", dest="naive", action="store_false", help="not in cp")
     add("--sizes", type=list_of(above_zero(float)), default=[1.0, 2.0, 4.0, 8.0, 16.0],
         help="of linear, in GiB; default: 1,2,4,8,16")
+    add("--zarr-cases", type=list_of(str, ZARR_CASES), default=list(ZARR_CASES),
+        help=f"of zarr: A,B; default: {','.join(ZARR_CASES)}")
+    add("--zarr-codecs", type=list_of(str, CODECS), default=list(CODECS), help=f"of zarr; default: {','.join(CODECS)}")
+    add("--peers", type=list_of(str, [*PEERS, "none"]), default=list(PEERS), help=f"of zarr: some of {','.join(PEERS)}, or none; default: all")
+    add("--caps", type=list_of(lambda text: 0 if text == "none" else size(text)), default=[1 << 30, 0],
+        help="of zarr: limits of all memory of a program, page cache included; default: 1GiB,none")
+    add("--zarr-memory", type=size, default=512 << 20, help="of zarr: the budget; default: 512MiB")
+    add("--peer-timeout", type=above_zero(float), default=120.0, help="of zarr: seconds for one run; default: 120")
+    add("--peers-dir", default=os.path.join(root, "build", "peers"), help="of zarr: where the peers are, or are installed")
+    add("--no-install", dest="install", action="store_false", help="of zarr: only peers that are there")
     add("--timeout", type=above_zero(float), default=1800.0, help="seconds for one run, which is stopped then; default: 1800")
     add("--no-drop", dest="drop", action="store_false", help="leave the caches of the machine alone, which spoils the figures")
     add("--extra", type=shlex.split, default=[], metavar="OPTIONS",

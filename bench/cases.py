@@ -2,13 +2,16 @@
 """What is measured. A case is a function that takes the bench and returns a table; CASES has them in order."""
 
 import math
+import os
+import sys
 from dataclasses import dataclass
 from typing import Optional
 
 from generate import ITEMSIZE
 from machine import memory_bytes
 from measure import Contender, ratio
-from tables import Table, human, judged, lengths, resident
+from tables import Table, human, judged, lengths, listed, resident
+from zarr_cases import against_peers
 
 MIB = 1 << 20
 BUDGET = 512 * MIB
@@ -37,6 +40,14 @@ class Source:
     @property
     def n_bytes(self):
         return math.prod(self.shape) * ITEMSIZE
+
+    @property
+    def suffix(self):
+        return "" if self.chunks else ".npy"
+
+    def generator(self, folder, path):
+        return [sys.executable, os.path.join(folder, "generate.py"), path, self.format, listed(self.shape),
+                listed(self.chunks or self.shape)]
 
 
 @dataclass(frozen=True)
@@ -307,4 +318,5 @@ CASES = {
     "small": (small_blocks, lambda options: [job.source for job in small_jobs(options)]),
     "linear": (linear, lambda options: [job.source for job in linear_jobs(options)]),
     "papers": (papers, lambda options: [job.source for job in paper_jobs(options)]),
+    "zarr": (against_peers, lambda options: []),
 }

@@ -96,10 +96,16 @@ class MemoryGroups:
 
     @contextlib.contextmanager
     def group(self, limit):
+        """A folder of the group, removed at the end; limit 0: none, the group is only for looking at it."""
         path = os.path.join(self.root, f"resplit-bench-{os.getpid()}")
         os.mkdir(path)
         try:
-            write_text(os.path.join(path, self.limit_name), f"{limit}\n")
+            if limit:
+                write_text(os.path.join(path, self.limit_name), f"{limit}\n")
+                second = self.limit_name == "memory.max"
+                with contextlib.suppress(OSError): # a kernel without swap has no such file
+                    write_text(os.path.join(path, "memory.swap.max" if second else "memory.memsw.limit_in_bytes"),
+                               "0\n" if second else f"{limit}\n")
             yield path
         finally:
             for _ in range(50):
@@ -110,9 +116,43 @@ class MemoryGroups:
                     time.sleep(0.1)
 
     @staticmethod
+    def n_killed(path):
+        """Processes of the group that the kernel killed because of its limit."""
+        for name in ("memory.events", "memory.oom_control"):
+            with contextlib.suppress(OSError), open(os.path.join(path, name), encoding="ascii") as f:
+                return sum(int(line.split()[1]) for line in f if line.startswith("oom_kill "))
+        return 0
+
+    @staticmethod
+    def processes(path):
+        with contextlib.suppress(OSError), open(os.path.join(path, "cgroup.procs"), encoding="ascii") as f:
+            return [int(line) for line in f]
+        return []
+
+    @staticmethod
     def inside(path, command):
         """The command, preceded by joining the group."""
         return ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', path, *command]
+
+
+def descendants(pid):
+    """A process and all that it started."""
+    found = [pid]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as f:
+                    found += map(int, f.read().split())
+    return found
+
+
+def held(pids):
+    """Anonymous and shared memory of some processes, in bytes: all that is not page cache."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as f:
+            total += sum(int(line.split()[1]) for line in f if line.startswith(("RssAnon:", "RssShmem:")))
+    return total * 1024
 
 
 def memory_bytes():

@@ -14,6 +14,9 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import machine
+
+SLOW = 3.0 # a peer that takes so many times as long as the best of them has one turn only
 
 @dataclass
 class Contender:
@@ -27,6 +30,12 @@ class Contender:
     makes: str = "" # the array that it writes, compared once with its source
     source: str = ""
     seconds_of: object = None # takes the seconds from what it printed
+    check: list = field(default_factory=list) # a command that compares, instead of resplit's own
+    peer: bool = False # of others: that it fails is a result, and no failure of the benchmark
+    group: bool = False # in a group, limited or not: resident is the sum of its processes, without page cache
+    env: dict = field(default_factory=dict)
+    timeout: float = 0 # seconds; 0: the arena's
+    prime: list = field(default_factory=list) # a command that loads the program from disk, before the time starts
 
 
 @dataclass
@@ -61,26 +70,37 @@ class Done:
     out: str
     err: str
     too_long: bool
+    n_killed: int = 0 # processes, for want of memory
 
 
-def execute(command, timeout=None, sync=False):
-    """Runs a command. Its peak resident memory is that of the largest process, this one included until it starts."""
+def execute(command, timeout=None, sync=False, env=None, processes=None):
+    """Runs a command. Its peak resident memory is that of the largest process, this one included until it starts; where processes,
+    a function that lists those of the command, is given, that of all of them at one time, without page cache."""
     too_long = threading.Event()
     ended = threading.Event()
     pid = None
+    peak = 0
 
     def watch():
-        for wait, sent in ((timeout, signal.SIGINT), (30, signal.SIGKILL)):
+        for wait, sent in ((timeout, signal.SIGINT), (30 if not processes else 2, signal.SIGKILL)):
             if ended.wait(wait):
                 return
             too_long.set()
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, sent)
+            for each in processes(pid) if processes else [pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, sent)
+
+    def sample():
+        nonlocal peak
+        while not ended.wait(0.02):
+            peak = max(peak, machine.held(processes(pid)))
 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.monotonic()
-        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         pid = process.pid
+        if processes:
+            threading.Thread(target=sample, daemon=True).start()
         if timeout:
             threading.Thread(target=watch, daemon=True).start()
         try:
@@ -97,7 +117,8 @@ def execute(command, timeout=None, sync=False):
         seconds = time.monotonic() - start
         out.seek(0)
         err.seek(0)
-        return Done(process.returncode, seconds, usage.ru_maxrss * 1024, out.read(), err.read(), too_long.is_set())
+        resident = peak if processes else usage.ru_maxrss * 1024
+        return Done(process.returncode, seconds, resident, out.read(), err.read(), too_long.is_set())
 
 
 def empty(folder):
@@ -119,6 +140,7 @@ class Arena:
         self.repetitions = repetitions
         self.timeout = timeout
         self.failures = []
+        self.remarks = [] # what peers did that they should not
         self.log = [] # (case, contender, result)
 
     def contest(self, case, contenders):
@@ -128,7 +150,7 @@ class Arena:
         for repetition in range(self.repetitions):
             for c in contenders if repetition % 2 == 0 else contenders[::-1]:
                 result = results[c.name]
-                if result.note or (c.most and repetition >= c.most):
+                if result.note or (c.most and repetition >= c.most) or (c.peer and self._slow(result, contenders, results)):
                     continue
                 done = self._turn(c)
                 self._take(case, c, result, repetition, done)
@@ -139,37 +161,62 @@ class Arena:
         self.log += [(case, c, results[c.name]) for c in contenders]
         return results
 
+    @staticmethod
+    def _slow(result, contenders, results):
+        """So slow at its first turn that there is no need to know it better."""
+        best = min((results[c.name].median for c in contenders if c.makes and c.peer and results[c.name].seconds), default=None)
+        return bool(result.seconds) and best is not None and result.median > SLOW * best
+
     def _turn(self, c):
         if c.warm:
             os.sync()
             self.caches.fill(c.warm)
         else:
             self.caches.settle()
-        if c.limit and self.groups.root:
+        if c.prime:
+            execute(c.prime, env=c.env)
+        timeout = c.timeout or self.timeout
+        if (c.limit or c.group) and self.groups.root:
             with self.groups.group(c.limit) as group:
-                return execute(self.groups.inside(group, c.command), self.timeout, c.sync)
-        return execute(c.command, self.timeout, c.sync)
+                done = execute(self.groups.inside(group, c.command), timeout, c.sync, c.env,
+                               (lambda _: self.groups.processes(group)) if c.group else None)
+                done.n_killed = self.groups.n_killed(group)
+                for pid in self.groups.processes(group): # whatever a peer left running
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                return done
+        return execute(c.command, timeout, c.sync, c.env, machine.descendants if c.group else None)
 
     def _take(self, case, c, result, repetition, done):
         if done.too_long:
-            result.note = f"> {self.timeout:g}"
+            result.note = f"> {c.timeout or self.timeout:g}"
+        elif done.code and c.peer:
+            result.note = "dies" if done.n_killed else "fails"
+            if not done.n_killed:
+                self.remark(f"{case}: {c.name}: exit code {done.code}: {(done.err or done.out).strip()[-400:]}")
         elif done.code:
             result.note = "FAILED"
             self.fail(f"{case}: {' '.join(c.command)}: exit code {done.code}: {(done.err or done.out).strip()}")
         else:
-            result.said = json.loads(done.out) if done.out.startswith("{") else {}
+            result.said = json.loads(done.out) if done.out.startswith("{") and not c.peer else {}
             result.seconds[repetition] = c.seconds_of(result.said) if c.seconds_of else done.seconds
             result.resident = max(result.resident, done.resident)
         took = f"{result.seconds[repetition]:.2f} s" if repetition in result.seconds else result.note
         print(f"bench: {case}: {c.name}, {repetition + 1}: {took}", file=sys.stderr, flush=True)
 
     def _check(self, case, c, result):
-        done = execute([self.resplit, "verify", c.source, c.makes, "--memory", "512MiB"])
+        done = execute(c.check or [self.resplit, "verify", c.source, c.makes, "--memory", "512MiB"])
         if done.code:
             result.note = "WRONG"
-            self.fail(f"{case}: {c.name}: what it wrote differs: {(done.out + done.err).strip()}")
+            tell = self.remark if c.peer else self.fail
+            tell(f"{case}: {c.name}: what it wrote differs: {(done.out + done.err).strip()}")
 
     def fail(self, text):
         text = " ".join(text.split())
         self.failures.append(text)
+        print(f"bench: {text}", file=sys.stderr, flush=True)
+
+    def remark(self, text):
+        text = " ".join(text.split())
+        self.remarks.append(text)
         print(f"bench: {text}", file=sys.stderr, flush=True)

@@ -39,6 +39,10 @@ def lengths(shape):
     return "x".join(map(str, shape))
 
 
+def listed(shape):
+    return ",".join(map(str, shape))
+
+
 def judged(value, bar, below=False):
     """A ratio, marked if it is over its bar; below: equal to the bar is over it."""
     if value is None:

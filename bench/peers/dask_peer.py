@@ -3,12 +3,17 @@
 panels of whole target chunks, so many at once as there are threads, in half of the memory together. --how p2p: the shuffle of
 distributed, with a worker per core that shares the memory."""
 
+import sys
+
 import dask
 import dask.array as da
 import zarr
 from zarr.codecs import ZstdCodec
 
 from common import CORES, arguments, panel_shape
+
+if "p2p" in sys.argv:
+    from distributed import Client, LocalCluster
 
 
 def main():
@@ -22,11 +27,9 @@ def main():
         with dask.config.set(scheduler="threads", num_workers=CORES):
             da.store(da.from_array(src, chunks=panel), dst, lock=False)
         return
-    array = da.from_array(src, chunks=src.shards or src.chunks).rechunk(options.unit) if options.how == "user" else None
     if options.how == "user":
-        da.store(array, dst, lock=False)
+        da.store(da.from_array(src, chunks=src.shards or src.chunks).rechunk(options.unit), dst, lock=False)
         return
-    from distributed import Client, LocalCluster
     dask.config.set({"array.rechunk.method": "p2p", "distributed.logging.distributed": "error"})
     with LocalCluster(n_workers=CORES, threads_per_worker=1, memory_limit=options.memory // CORES, dashboard_address=None,
                       local_directory=options.dst + ".p2p") as cluster, Client(cluster):

@@ -2,14 +2,18 @@
 """zarr-python: `zarr.create_array(data=...)`, which copies target chunk by target chunk, or (--panels) a loop over panels of whole
 target chunks that take half of the memory; --pipeline zarrs for both with the codecs in Rust."""
 
+import sys
+
 import zarr
 from zarr.codecs import ZstdCodec
 
 from common import arguments, panel_shape, panels
 
+if "zarrs" in sys.argv: # before --help ends it, which loads everything into the cache
+    import zarrs # noqa: F401
+
 options = arguments("panels", pipeline=("zarr", "zarrs"))
 if options.pipeline == "zarrs":
-    import zarrs # noqa: F401
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
 
 src = zarr.open_array(options.src, mode="r")
