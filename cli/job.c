@@ -28,6 +28,15 @@ bool cli_is_file_name(const char *path)
     return false;
 }
 
+bool cli_is_zarr(const char *path, const struct cli_options *options)
+{
+    const char *at = strstr(path, ".zarr");
+
+    if (options->format)
+        return strncmp(options->format, "zarr", 4) == 0;
+    return at && (at[5] == '\0' || at[5] == '/');
+}
+
 int cli_memory(const struct cli_options *options, int64_t *memory, resplit_error *err)
 {
     const char *source;
@@ -101,6 +110,11 @@ static resplit_status create_target(const struct cli_job *job, const char *path,
                              .pattern = options->pattern,
                              .overwrite = overwrite,
                              .chunks = chunks,
+                             .codec = options->codec,
+                             .shards = options->shards.ndim > 0 ? options->shards.extent : NULL,
+                             .order = options->to_order ? options->to_order[0] : 0,
+                             .dtype = options->to_dtype,
+                             .write_empty = options->write_empty,
                              .roi_start = job->has_roi ? job->roi_start : NULL,
                              .roi_stop = job->has_roi ? job->roi_stop : NULL};
 
@@ -117,6 +131,11 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
         cli_fail(err, RESPLIT_EINVAL, "--chunks has %d %s and the array has %d %s: write one length per axis",
                  chunks->ndim, chunks->ndim == 1 ? "length" : "lengths", source->ndim,
                  source->ndim == 1 ? "axis" : "axes");
+        return CLI_USAGE;
+    }
+    if (options->shards.ndim > 0 && options->shards.ndim != source->ndim) {
+        cli_fail(err, RESPLIT_EINVAL, "--shards has %d lengths and the array has %d axes: write one length per axis",
+                 options->shards.ndim, source->ndim);
         return CLI_USAGE;
     }
     int code = cli_job_region(job, options, err);

@@ -52,6 +52,12 @@ struct cli_options {
     int64_t size; /* of a file to measure a disk with   */
     bool curve;
     const char *format; /* of the target                     */
+    const char *codec;
+    struct cli_shape shards;
+    const char *to_order;
+    const char *to_dtype;
+    bool write_empty;
+    bool all_levels;
     const char *pattern;
     bool overwrite;
     const char *io; /* from here: how it is run           */

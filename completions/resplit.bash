@@ -31,14 +31,14 @@ _resplit()
             return
             ;;
         --format | --from-format)
-            mapfile -t COMPREPLY < <(compgen -W 'raw npy' -- "$cur")
+            mapfile -t COMPREPLY < <(compgen -W 'raw npy zarr2 zarr3' -- "$cur")
             return
             ;;
-        --order)
+        --order | --to-order)
             mapfile -t COMPREPLY < <(compgen -W 'C F' -- "$cur")
             return
             ;;
-        --dtype)
+        --dtype | --to-dtype)
             local types='bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64'
             mapfile -t COMPREPLY < <(compgen -W "$types complex64 complex128" -- "$cur")
             return

@@ -144,14 +144,21 @@ typedef struct resplit_spec {
 /*
  * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
  *
- *   format     "raw" or "npy"; NULL: by the suffix of the path, else as the source
- *   chunks     how the target is cut; NULL: one block (a merge)
+ *   format     "raw", "npy", "zarr2" or "zarr3"; NULL: by the suffix of the path (.zarr: the source's version, or 3), else
+ *              as the source
+ *   chunks     how the target is cut; NULL: one block (a merge), or, of a Zarr array, as the source
  *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
  *   roi_stop   stop is not; both are within the source's extents
  *   pattern    names of the files in a folder, as in resplit_spec; NULL: "{0}_{1}_{2}" and the suffix
  *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw" or ".bin"
  *              is one file, and needs chunks that make one block; any other path is a folder
  *   overwrite  true: an array that is already there is replaced, when the new one is complete
+ *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; NULL: as the source
+ *   shards     of a Zarr array of version 3: lengths of a file, multiples of its chunks; -1 is the whole axis; NULL: none,
+ *              or as the source where chunks is NULL too
+ *   order      'C' or 'F', of the elements in a block; 0: as the source
+ *   dtype      that values are cast to; NULL: as the source
+ *   write_empty  also blocks of a Zarr array that hold nothing but its fill value; false: they are left out
  */
 typedef struct resplit_target {
     const char *format;
@@ -162,6 +169,11 @@ typedef struct resplit_target {
     const char *pattern;
     bool folder;
     bool overwrite;
+    const char *codec;
+    const int64_t *shards;
+    char order;
+    const char *dtype;
+    bool write_empty;
 } resplit_target;
 
 /* What is known about an array; see resplit_array_info. */
@@ -179,8 +191,12 @@ typedef struct resplit_info {
     resplit_chunks chunks[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: count, lengths  */
     int64_t n_blocks;
     int64_t n_elements;
-    int64_t bytes;        /* of the array data                                                 */
-    uint64_t fingerprint; /* as it was stored with the array; 0: it was not                    */
+    int64_t bytes;         /* of the array data                                                 */
+    const char *codec;     /* of encoded blocks: "zstd:3"; NULL: stored as they are             */
+    const int64_t *shards; /* lengths of a file that holds several blocks; NULL: it does not  */
+    int64_t n_stored;      /* of a Zarr array that was opened: blocks that are there           */
+    int64_t stored_bytes;  /* and what they have on disk                                        */
+    uint64_t fingerprint;  /* as it was stored with the array; 0: it was not                    */
 } resplit_info;
 
 typedef struct resplit_array resplit_array;
@@ -369,8 +385,10 @@ typedef struct resplit_run_options {
 
 /* What a run did. */
 typedef struct resplit_result {
-    resplit_cost cost;    /* counted; what an earlier run did is not in it                     */
-    double seconds;       /* from the call to its end                                          */
+    resplit_cost cost;   /* counted; what an earlier run did is not in it                     */
+    double seconds;      /* from the call to its end                                          */
+    int64_t stored_read; /* of encoded blocks, bytes as they are on disk; cost counts elements */
+    int64_t stored_written;
     uint64_t fingerprint; /* of the values: see resplit_fingerprint                            */
     bool resumed;         /* went on with what an earlier run had done                         */
     int threads;          /* workers                                                           */

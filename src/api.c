@@ -134,6 +134,41 @@ resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device
     return RESPLIT_OK;
 }
 
+/* What cannot be decoded can only be copied. */
+static resplit_status check_readable(const resplit_array *array, resplit_error *err)
+{
+    const resplit_error *why = rs_array_opaque(array);
+    return why == NULL ? RESPLIT_OK
+                       : rs_fail(err, RESPLIT_EUNSUPPORTED,
+                                 "'%.300s' can only be copied with the chunks and codecs it has: %.600s",
+                                 array->path != NULL ? array->path : "the array", why->message);
+}
+
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, rs_problem *out,
+                              resplit_error *err)
+{
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
+    out->verbatim = copy && rs_array_is_verbatim(source, target);
+    if (out->verbatim) { /* nothing is decoded or encoded */
+        out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
+        out->target.coding = out->source.coding;
+        return RESPLIT_OK;
+    }
+    resplit_status rc = check_readable(source, err);
+    if (rc == RESPLIT_OK) {
+        rc = check_readable(target, err);
+    }
+    if (rc != RESPLIT_OK) {
+        rs_problem_release(out);
+    }
+    return rc;
+}
+
+static bool may_copy(const char *strategy)
+{
+    return strategy == NULL || strcmp(strategy, "auto") == 0 || strcmp(strategy, "copy") == 0;
+}
+
 static resplit_status make_plan(const resplit_array *source, const resplit_array *target, const rs_request *request,
                                 resplit_plan **out, resplit_error *err)
 {
@@ -142,7 +177,7 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    resplit_status rc = rs_problem_make(&source->layout, &target->layout, target->origin, &plan->problem, err);
+    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), &plan->problem, err);
     if (rc == RESPLIT_OK) {
         rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
     }
@@ -167,7 +202,8 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
     rs_request request = {.strategy = options->strategy,
                           .memory = options->memory,
                           .minimize = options->minimize,
-                          .device = options->device};
+                          .device = options->device,
+                          .processors = rs_system_processors()};
     resplit_plan *plan = NULL;
     resplit_status rc = make_plan(source, target, &request, &plan, err);
     if (rc != RESPLIT_OK || plan == NULL) {
@@ -292,6 +328,8 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     static const int64_t origin[RS_MAX_NDIM];
     *out = (resplit_difference){0};
     RS_TRY(check_comparable(a, b, err));
+    RS_TRY(check_readable(a, err));
+    RS_TRY(check_readable(b, err));
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
@@ -313,6 +351,7 @@ resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, c
     if (array == NULL || array->path == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "an array with files is needed to read its values");
     }
+    RS_TRY(check_readable(array, err));
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "copy", .memory = memory};

@@ -14,6 +14,10 @@ struct resplit_plan {
     resplit_plan_summary summary;
 };
 
+/* What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. */
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, rs_problem *out,
+                              resplit_error *err);
+
 /* Fills the public view of a problem and its plan. */
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);
 

@@ -247,7 +247,8 @@ static resplit_status load_plan(const char *path, const rs_planfile *file, const
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    resplit_status rc = rs_problem_make(&source->layout, &target->layout, target->origin, &plan->problem, err);
+    bool copy = strcmp(file->strategy, rs_strategy_copy.name) == 0;
+    resplit_status rc = rs_api_problem(source, target, copy, &plan->problem, err);
     if (rc == RESPLIT_OK) {
         rc = rebuild(path, file, plan, err);
     }

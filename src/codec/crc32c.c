@@ -54,9 +54,14 @@ static uint32_t by_tables(uint32_t crc, const uint8_t *p, int64_t n)
     return by_bits(crc, p, n);
 }
 
+static uint32_t more_portable(uint32_t sum, const uint8_t *bytes, int64_t n)
+{
+    return ~(n >= WORTH_TABLES ? by_tables(~sum, bytes, n) : by_bits(~sum, bytes, n));
+}
+
 uint32_t rs_crc32c_portable(const uint8_t *bytes, int64_t n)
 {
-    return ~(n >= WORTH_TABLES ? by_tables(~0u, bytes, n) : by_bits(~0u, bytes, n));
+    return more_portable(0, bytes, n);
 }
 
 /* ---- By the instruction ------------------------------------------------------------------------ */
@@ -103,16 +108,21 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t start,
     return (uint32_t)a;
 }
 
-uint32_t rs_crc32c(const uint8_t *bytes, int64_t n)
+uint32_t rs_crc32c_more(uint32_t sum, const uint8_t *bytes, int64_t n)
 {
-    return __builtin_cpu_supports("sse4.2") ? ~by_instruction(~0u, bytes, n) : rs_crc32c_portable(bytes, n);
+    return __builtin_cpu_supports("sse4.2") ? ~by_instruction(~sum, bytes, n) : more_portable(sum, bytes, n);
 }
 
 #else
 
-uint32_t rs_crc32c(const uint8_t *bytes, int64_t n)
+uint32_t rs_crc32c_more(uint32_t sum, const uint8_t *bytes, int64_t n)
 {
-    return rs_crc32c_portable(bytes, n);
+    return more_portable(sum, bytes, n);
 }
 
 #endif
+
+uint32_t rs_crc32c(const uint8_t *bytes, int64_t n)
+{
+    return rs_crc32c_more(0, bytes, n);
+}

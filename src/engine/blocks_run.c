@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocks_run.c - runs a copy: every block from one file into another, through staging, as it is. */
-#include "engine/run.h"
+/*
+ * blocks_run.c - runs a copy: every block from one file into another, as it is, or, where blocks are encoded in different ways,
+ * decoded and encoded.
+ */
+#include "engine/block.h"
 
 /* Reads and writes go forward together; each file has a cursor of its own. */
 static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing,
@@ -27,6 +30,21 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     return RESPLIT_OK;
 }
 
+/* All of the block at once; what lies outside the array has no meaning, so it has no part in the fingerprint. */
+static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing, rs_cursor *reading,
+                                resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_step *write = &outgoing->step;
+    rs_piece piece = {.next = NULL};
+    char *data;
+    RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], NULL, &data, reading, err));
+    piece.view = rs_view_of(problem->ndim, problem->source.order, from->stored, problem->itemsize, data);
+    outgoing->fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &write->box, &piece.view);
+    return run->whole_sink(worker, write, &piece, err);
+}
+
 static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cursor *reading, resplit_error *err)
 {
     const rs_step *read = &worker->job.step, *write = &outgoing->step;
@@ -37,7 +55,9 @@ static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cu
         return run->sink(worker, write, &write->box, worker->staging[0], err);
     }
     RS_TRY(rs_run_open_source(worker, read, &from, err));
-    resplit_status rc = copy_slices(worker, &from, outgoing, reading, err);
+    resplit_status rc = run->problem->verbatim ? rs_block_copy(worker, &from, write, reading, err)
+                        : run->source->encoded ? transcode(worker, &from, outgoing, reading, err)
+                                               : copy_slices(worker, &from, outgoing, reading, err);
     rs_files_put(&run->sources, &from, true);
     return rc;
 }
@@ -75,11 +95,7 @@ static void *work(void *argument)
         (void)pthread_mutex_unlock(&run->lock);
         resplit_status rc = copy_block(worker, outgoing, &reading, &why);
         (void)pthread_mutex_lock(&run->lock);
-        run->actual.read_seeks += reading.seeks;
-        run->actual.bytes_read += reading.bytes;
-        run->actual.write_seeks += worker->cursor.seeks;
-        run->actual.bytes_written += worker->cursor.bytes;
-        run->done += worker->cursor.bytes;
+        rs_run_count(run, &reading, &worker->cursor);
         run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, outgoing->fingerprint);
         if (rc == RESPLIT_OK) {
             rs_outgoing_end(worker, outgoing);

@@ -3,7 +3,7 @@
  * compare_run.c - a run whose sink is a comparison: where a copy would write a unit, the other array's bytes are read
  * and compared. So two arrays of any grids are compared in bounded memory by a plan like any other.
  */
-#include "engine/run.h"
+#include "engine/block.h"
 
 #include <string.h>
 
@@ -78,6 +78,31 @@ static resplit_status compare_unit(rs_worker *worker, const rs_step *step, const
     return RESPLIT_OK;
 }
 
+/* The other array's block, decoded; outside the array both are what it is there. */
+static resplit_status compare_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    const comparison *c = run->sink_state;
+    int64_t bytes = rs_box_volume(run->problem->ndim, &step->stored) * run->problem->itemsize;
+    rs_block_file file;
+    char *other;
+    RS_TRY(rs_run_open_target(worker, step, &file, err));
+    resplit_status rc =
+        rs_block_read(&worker->io, worker->encoder, &file, worker->staging[1], NULL, &other, &worker->cursor, err);
+    rs_files_put(&run->targets, &file, false);
+    if (rc != RESPLIT_OK) {
+        return rc;
+    }
+    if (c->swap_size > 0) {
+        swap_bytes(other, bytes, c->swap_size);
+    }
+    const char *memory = rs_block_assemble(worker, step, pieces, other, worker->staging[0]);
+    if (memcmp(memory, other, (size_t)bytes) != 0) {
+        count_different(run, &step->stored, memory, other);
+    }
+    return RESPLIT_OK;
+}
+
 resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,
                               const resplit_array *b, const resplit_run_options *options, resplit_difference *out,
                               resplit_error *err)
@@ -89,6 +114,7 @@ resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, co
                   .target = b,
                   .options = options,
                   .sink = compare_unit,
+                  .whole_sink = compare_whole,
                   .sliced = true,
                   .sink_state = &c};
     rs_direct direct;

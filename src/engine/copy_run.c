@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* copy_run.c - a run whose sink is the target's files. */
+#include "engine/block.h"
 #include "engine/output.h"
-#include "engine/run.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Puts the head of the block before its first elements, to be written together; or writes it, where there is no room. */
 static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, char *memory,
@@ -24,6 +25,33 @@ static resplit_status write_head(rs_worker *worker, const rs_step *step, const r
     return rc;
 }
 
+/* What is full of the fill value need not be there; but a part of a block says nothing of the rest. */
+static bool is_empty_block(const rs_run *run, const rs_step *step, const rs_box *box, const char *memory)
+{
+    const rs_problem *problem = run->problem;
+    const resplit_array *target = run->target;
+    int64_t n = rs_box_volume(problem->ndim, box);
+    if (target->fill == NULL || (target->write_empty && n > 0)) {
+        return false;
+    }
+    return step->opens && step->closes && n == rs_box_volume(problem->ndim, &step->box)
+           && rs_is_filled(memory, n * problem->itemsize, target->fill, problem->itemsize);
+}
+
+/* A block at the border may reach out of the array; its file is as long as the others. */
+static resplit_status set_length(const rs_worker *worker, const rs_step *step, const rs_block_file *file,
+                                 resplit_error *err)
+{
+    int64_t n = rs_files_bytes(&worker->run->targets, step->block);
+    bool padded = false;
+    for (int d = 0; d < worker->run->problem->ndim; d++) {
+        padded = padded || step->stored.hi[d] > worker->run->problem->shape[d];
+    }
+    return !padded || ftruncate(file->fd, n) == 0
+               ? RESPLIT_OK
+               : rs_fail_errno(err, errno, "cannot make '%s' %lld bytes long", file->path, (long long)n);
+}
+
 /* A unit may come in slices: the head goes before the first slice of the block's first unit. */
 static resplit_status write_unit(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                  resplit_error *err)
@@ -32,18 +60,34 @@ static resplit_status write_unit(rs_worker *worker, const rs_step *step, const r
     resplit_status rc = RESPLIT_OK;
     bool last = true;
     int64_t head = 0;
+    if (is_empty_block(worker->run, step, box, memory)) {
+        rs_block_file none = {.layout = &worker->run->problem->target, .stored = &step->stored};
+        if (rs_box_volume(worker->run->problem->ndim, box) > 0) {
+            rs_file_count(&none, box, &worker->cursor); /* as good as written */
+        }
+        return RESPLIT_OK;
+    }
     for (int d = 0; d < worker->run->problem->ndim; d++) {
         last = last && box->hi[d] == step->box.hi[d];
     }
     RS_TRY(rs_run_open_target(worker, step, &file, err));
     if (step->opens && worker->cursor.next < 0) {
-        rc = write_head(worker, step, &file, memory, &head, err);
+        rc = set_length(worker, step, &file, err);
+        if (rc == RESPLIT_OK) {
+            rc = write_head(worker, step, &file, memory, &head, err);
+        }
     }
     if (rc == RESPLIT_OK) {
         rc = rs_file_write_box(&worker->io, &file, box, memory, head, &worker->cursor, err);
     }
     rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
     return rc;
+}
+
+static resplit_status write_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+{
+    char *staging = worker->staging[worker->run->plan->kind == RS_PLAN_COPY ? 1 : 0];
+    return rs_block_write(worker, step, pieces, staging, err);
 }
 
 static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err)
@@ -118,16 +162,31 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     run->resumed = *done;
     run->now = done->now;
     rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
-    resplit_status rc = run_kind(run, temp, err);
+    resplit_status rc = RESPLIT_OK;
+    rs_shards shards = {.fd = -1};
+    if (rs_array_shard_blocks(run->target) > 1) {
+        run->shards = &shards;
+        rc = rs_shards_begin(&shards, run->target, output->data, output->lock, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = run_kind(run, temp, err);
+    }
     resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
     if (rc == RESPLIT_OK) {
         rc = closed;
     }
+    if (rc == RESPLIT_OK && run->shards != NULL) {
+        rc = rs_shards_finish(&shards, err);
+    }
+    rs_shards_end(&shards);
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
-    *fingerprint = rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr, run->problem->ndim,
-                                         run->problem->shape);
+    /* what was copied as it is was not looked at */
+    *fingerprint = run->problem->verbatim
+                       ? run->source->fingerprint
+                       : rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr,
+                                               run->problem->ndim, run->problem->shape);
     return rc == RESPLIT_OK ? rs_output_publish(output, *fingerprint, err) : rc;
 }
 
@@ -161,13 +220,30 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Two targets that say different things of themselves are not the same job. */
+static resplit_status mix_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
+{
+    uint64_t *hash = payload;
+    (void)name;
+    (void)err;
+    for (size_t i = 0; i < text->n; i++) {
+        *hash = rs_mix(*hash, text->s[i]);
+    }
+    return RESPLIT_OK;
+}
+
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
                            const resplit_array *target, const char *temp, const rs_text *plan_text,
                            const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
     rs_output output = {.lock = -1, .journal = {.fd = -1}};
-    rs_run run = {
-        .problem = problem, .plan = plan, .source = source, .target = target, .options = options, .sink = write_unit};
+    rs_run run = {.problem = problem,
+                  .plan = plan,
+                  .source = source,
+                  .target = target,
+                  .options = options,
+                  .sink = write_unit,
+                  .whole_sink = write_whole};
     rs_job_id id = {.problem = rs_problem_hash(problem), .plan = rs_plan_hash(plan), .source = source->stamp};
     rs_progress done;
     rs_earlier earlier;
@@ -175,6 +251,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
     double start = seconds_now();
     *result = (resplit_result){.seconds = 0};
     RS_TRY(read_options(options, &direct, &output.sync, err));
+    RS_TRY(rs_array_metadata(target, mix_file, &id.problem, err));
     resplit_status rc = rs_output_begin(&output, target, source, options != NULL && options->resume, &id, plan_text,
                                         &earlier, &done, err);
     if (rc != RESPLIT_OK) {
@@ -190,6 +267,8 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
         }
     }
     result->cost = run.actual;
+    result->stored_read = run.stored_read;
+    result->stored_written = run.stored_written;
     result->threads = run.n_workers;
     result->io = run.io_name;
     result->seconds = seconds_now() - start;

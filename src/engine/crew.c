@@ -18,7 +18,7 @@ int64_t rs_run_staging_items(const rs_run *run)
 {
     /* two sectors are for direct reads; small areas are never read directly */
     int64_t bytes = run->plan->staging_bytes;
-    return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - 2 * RS_SECTOR : bytes) / run->problem->itemsize);
+    return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - RS_DIRECT_EXTRA : bytes) / run->problem->itemsize);
 }
 
 /* ---- Begin and end ------------------------------------------------------------------------- */
@@ -38,8 +38,33 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
 {
     job->most_touched = run->plan->n_workers > 1 ? RS_TOUCHED_MANY : RS_TOUCHED;
     job->touched = calloc((size_t)job->most_touched, sizeof *job->touched);
-    return job->touched != NULL ? RESPLIT_OK
-                                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
+    job->group_at = calloc((size_t)rs_max(1, run->plan->spill.n_groups), sizeof *job->group_at);
+    return job->touched != NULL && job->group_at != NULL
+               ? RESPLIT_OK
+               : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
+}
+
+/* Of the largest block, which for encoded blocks is every one. */
+static int64_t block_bytes(const rs_layout *layout)
+{
+    int64_t n = layout->itemsize;
+    for (int d = 0; d < layout->ndim; d++) {
+        rs_span first = rs_axis_stored(&layout->axis[d], 0);
+        n *= first.hi - first.lo;
+    }
+    return n;
+}
+
+static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit_error *err)
+{
+    const rs_layout *source = &run->problem->source, *target = &run->problem->target;
+    if (run->source->encoded && !run->problem->verbatim) {
+        RS_TRY(rs_coder_new(&run->source->chain, block_bytes(source), false, &worker->decoder, err));
+    }
+    if (run->target->encoded && !run->problem->verbatim) { /* a target that is only compared with is decoded */
+        RS_TRY(rs_coder_new(&run->target->chain, block_bytes(target), run->targets.write, &worker->encoder, err));
+    }
+    return RESPLIT_OK;
 }
 
 static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
@@ -48,6 +73,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, run->options != NULL ? run->options->io : NULL, err));
+    RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
@@ -58,7 +84,8 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
 resplit_status rs_run_begin(rs_run *run, resplit_error *err)
 {
     const rs_plan *plan = run->plan;
-    int64_t others = (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES;
+    int64_t others =
+        (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES + plan->n_workers * rs_problem_coder(run->problem);
     run->sources.other = &run->targets;
     run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
@@ -89,16 +116,21 @@ void rs_run_end(rs_run *run)
     (void)pthread_mutex_destroy(&run->lock);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
         rs_io_stop(&run->workers[i].io);
+        rs_coder_free(run->workers[i].decoder);
+        rs_coder_free(run->workers[i].encoder);
         free(run->workers[i].job.touched);
+        free(run->workers[i].job.group_at);
         for (int k = 0; k < run->plan->n_staging; k++) {
             rs_budget_release(run->budget, run->workers[i].staging[k], run->plan->staging_bytes);
         }
     }
     if (run->budget != NULL) {
-        run->actual.peak_bytes =
-            RS_FIXED_BYTES + rs_budget_peak(run->budget) + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES;
+        run->actual.peak_bytes = RS_FIXED_BYTES + rs_budget_peak(run->budget)
+                                 + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES
+                                 + rs_max(1, run->n_workers) * rs_problem_coder(run->problem);
     }
     free(run->next.touched);
+    free(run->next.group_at);
     free(run->workers);
     free(run->outgoing);
     rs_budget_free(run->budget);
@@ -111,7 +143,8 @@ resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_blo
     for (int d = 0; d < run->problem->ndim; d++) {
         index[d] = step->block[d] + run->problem->source_index[d];
     }
-    RS_TRY(rs_files_get(&worker->run->sources, index, worker->path[0], file, err));
+    int64_t bytes = run->source->encoded ? 0 : rs_files_bytes(&run->sources, index);
+    RS_TRY(rs_files_get(&worker->run->sources, index, bytes, worker->path[0], file, err));
     file->layout = &run->problem->source;
     file->stored = &step->stored;
     return RESPLIT_OK;
@@ -119,10 +152,27 @@ resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_blo
 
 resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err)
 {
-    RS_TRY(rs_files_get(&worker->run->targets, step->block, worker->path[1], file, err));
+    const rs_run *run = worker->run;
+    int64_t bytes = run->target->encoded ? 0 : rs_files_bytes(&run->targets, step->block);
+    RS_TRY(rs_files_get(&worker->run->targets, step->block, bytes, worker->path[1], file, err));
     file->layout = &worker->run->problem->target;
     file->stored = &step->stored;
     return RESPLIT_OK;
+}
+
+void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written)
+{
+    if (read != NULL) {
+        run->actual.read_seeks += read->seeks;
+        run->actual.bytes_read += read->bytes;
+        run->stored_read += read->stored;
+    }
+    if (written != NULL) {
+        run->actual.write_seeks += written->seeks;
+        run->actual.bytes_written += written->bytes;
+        run->stored_written += written->stored;
+        run->done += written->bytes;
+    }
 }
 
 /* ---- Working together ---------------------------------------------------------------------- */

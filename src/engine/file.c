@@ -98,6 +98,15 @@ static void count_run(rs_cursor *cursor, int64_t place, int64_t bytes)
     cursor->bytes += bytes;
 }
 
+void rs_file_count(const rs_block_file *file, const rs_box *box, rs_cursor *cursor)
+{
+    runs r;
+    runs_init(&r, file, box);
+    do {
+        count_run(cursor, runs_place(&r), r.bytes);
+    } while (next_run(file->layout, box, r.n_outer, r.at));
+}
+
 int64_t rs_file_place(const rs_block_file *file, const rs_box *box)
 {
     runs r;
@@ -213,7 +222,6 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
     if (r.n == 0) {
         return RESPLIT_OK;
     }
-    runs counted = r;
     bool direct = file->direct >= 0 && r.n == 1 && r.bytes >= RS_DIRECT_READ;
     if (direct) {
         resplit_error why;
@@ -227,9 +235,7 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
         *data = staging;
         RS_TRY(read_cached(&b, &r, staging, err));
     }
-    do {
-        count_run(cursor, runs_place(&counted), counted.bytes);
-    } while (next_run(file->layout, box, counted.n_outer, counted.at));
+    rs_file_count(file, box, cursor);
     return RESPLIT_OK;
 }
 

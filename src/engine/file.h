@@ -32,12 +32,16 @@ typedef struct rs_block_file {
     int64_t offset; /* of the data */
     const rs_layout *layout;
     const rs_box *stored;
+    const resplit_array *array;
+    int64_t index[RS_MAX_NDIM]; /* in the whole array */
+    bool missing;               /* there is no such file, which means a block full of array->fill */
 } rs_block_file;
 
 /* Where the last transfer of a step ended, and how many runs there were: a transfer that does not continue the one before
-   it is a seek. next starts as -1. */
+   it is a seek. next starts as -1. An encoded block is one seek, and as many bytes as its elements have; stored: what it has
+   on disk. */
 typedef struct rs_cursor {
-    int64_t next, seeks, bytes;
+    int64_t next, seeks, bytes, stored;
 } rs_cursor;
 
 /*
@@ -50,6 +54,9 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
 /* Writes memory that holds the box in the layout's order; and the `head` bytes that stand before it, there and in the file. */
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
                                  int64_t head, rs_cursor *cursor, resplit_error *err);
+
+/* Counts the runs of a box as if they had been read. */
+void rs_file_count(const rs_block_file *file, const rs_box *box, rs_cursor *cursor);
 
 /* The elements of the longest slices of `box` that can be read directly: its runs, when they are long; else `most`. */
 int64_t rs_file_slice_items(const rs_layout *layout, const rs_box *stored, const rs_box *box, int64_t most);

@@ -79,21 +79,51 @@ static int reserve(int fd, int64_t bytes)
     return failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL ? 0 : failed;
 }
 
-static int64_t bytes_of(const resplit_array *array, const int64_t *index)
+int64_t rs_files_bytes(const rs_files *files, const int64_t *index)
 {
+    const resplit_array *array = files->array;
     rs_box box = rs_layout_stored(&array->layout, index);
     return rs_array_block_offset(array, index) + rs_box_volume(array->layout.ndim, &box) * array->layout.itemsize;
 }
 
-/* Opens both descriptors. Zero, or errno; then nothing is open. */
-static int open_both(const rs_files *files, const int64_t *index, const char *path, rs_open_file *out)
+/* Makes the folders between the root and a file. Others may be at it too. */
+static int make_folders(const rs_files *files, const char *path)
+{
+    char folder[RS_PATH_MAX];
+    for (size_t i = strlen(files->root) + 1; path[i] != '\0'; i++) {
+        if (path[i] == '/') {
+            memcpy(folder, path, i);
+            folder[i] = '\0';
+            if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+                return errno;
+            }
+        }
+    }
+    return 0;
+}
+
+static int open_path(const rs_files *files, const char *path)
 {
     int flags = O_CLOEXEC | (files->write ? O_WRONLY | O_CREAT | O_NOFOLLOW : O_RDONLY);
-    int64_t bytes = bytes_of(files->array, index);
+    int fd = open(path, flags, 0666);
+    if (fd < 0 && errno == ENOENT && files->write) {
+        errno = make_folders(files, path);
+        fd = errno == 0 ? open(path, flags, 0666) : -1;
+    }
+    return fd;
+}
+
+/* Opens both descriptors. Zero, or errno; then nothing is open. */
+static int open_both(const rs_files *files, int64_t bytes, const char *path, rs_open_file *out)
+{
+    struct stat st;
     out->direct = -1;
-    out->fd = open(path, flags, 0666);
+    out->fd = open_path(files, path);
     if (out->fd < 0) {
         return errno;
+    }
+    if (!files->write && bytes == 0 && fstat(out->fd, &st) == 0) {
+        bytes = (int64_t)st.st_size;
     }
     int failed = files->write ? reserve(out->fd, bytes) : 0;
 #ifdef O_DIRECT
@@ -211,41 +241,52 @@ static void end_opening(rs_files *files, rs_open_file *file, const rs_open_file 
     (void)pthread_mutex_unlock(&files->lock);
 }
 
-resplit_status rs_files_get(rs_files *files, const int64_t *index, char path[RS_PATH_MAX], rs_block_file *out,
-                            resplit_error *err)
+resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes, char path[RS_PATH_MAX],
+                            rs_block_file *out, resplit_error *err)
 {
-    int64_t block = rs_layout_block_number(&files->array->layout, index);
+    int64_t block = rs_array_file_number(files->array, index);
     char name[RS_NAME_MAX];
     bool fresh;
     rs_open_file old = {.block = -1}, opened;
     RS_TRY(rs_array_block_name(files->array, index, name, err));
     RS_TRY(rs_path_join(files->root, name, path, err));
+    *out = (rs_block_file){.fd = -1,
+                           .direct = -1,
+                           .insist = files->direct == RS_DIRECT_ON,
+                           .path = path,
+                           .offset = rs_array_block_offset(files->array, index),
+                           .array = files->array};
+    memcpy(out->index, index, sizeof out->index);
     rs_open_file *file = take_entry(files, block, &fresh, &old);
     if (fresh) {
         if (old.block >= 0) {
             close_both(files, old);
         }
-        int failed = open_both(files, index, path, &opened);
+        int failed = open_both(files, bytes, path, &opened);
         for (int tries = 0; (failed == EMFILE || failed == ENFILE) && tries < MOST_TRIES; tries++) {
             give_one_back(files);
-            failed = open_both(files, index, path, &opened);
+            failed = open_both(files, bytes, path, &opened);
         }
         end_opening(files, file, failed == 0 ? &opened : NULL);
+        out->missing = failed == ENOENT && !files->write && files->array->fill != NULL;
+        if (out->missing) {
+            return RESPLIT_OK;
+        }
         if (failed != 0) {
             return rs_fail_errno(err, failed, "cannot %s '%s'", files->write ? "make" : "open", path);
         }
     }
-    *out = (rs_block_file){.fd = file->fd,
-                           .direct = file->direct,
-                           .insist = files->direct == RS_DIRECT_ON,
-                           .path = path,
-                           .offset = rs_array_block_offset(files->array, index)};
+    out->fd = file->fd;
+    out->direct = file->direct;
     return RESPLIT_OK;
 }
 
 void rs_files_put(rs_files *files, const rs_block_file *block, bool done)
 {
     rs_open_file old = {.block = -1};
+    if (block->missing) {
+        return;
+    }
     (void)pthread_mutex_lock(&files->lock);
     for (int i = 0; i < RS_OPEN_FILES; i++) {
         rs_open_file *file = &files->file[i];

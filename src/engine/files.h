@@ -15,7 +15,7 @@
 enum { RS_OPEN_FILES = 64 };
 
 typedef struct rs_open_file {
-    int64_t block; /* number of the block; -1: free */
+    int64_t block; /* number of the file; -1: free */
     int fd, direct;
     int users;
     bool opening;
@@ -43,9 +43,15 @@ void rs_files_init(rs_files *files, const resplit_array *array, const char *root
 /* Closes all. A failure that the system only tells now, or told earlier when it closed a file, is an error. */
 resplit_status rs_files_release(rs_files *files, resplit_error *err);
 
-/* The block `index` of the array, open, until it is put back. `path` gets its path, which the block borrows. */
-resplit_status rs_files_get(rs_files *files, const int64_t *index, char path[RS_PATH_MAX], rs_block_file *out,
-                            resplit_error *err);
+/*
+ * The file of block `index`, open, until it is put back. `path` gets its path, which the block borrows. bytes: how long it will
+ * be, when it is written; 0: that is not known yet.
+ */
+resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes, char path[RS_PATH_MAX],
+                            rs_block_file *out, resplit_error *err);
+
+/* How long the file of a block is that is stored as it is. */
+int64_t rs_files_bytes(const rs_files *files, const int64_t *index);
 
 /* done: it will not be asked for again. */
 void rs_files_put(rs_files *files, const rs_block_file *file, bool done);

@@ -13,11 +13,21 @@ static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_bo
     return RESPLIT_OK;
 }
 
+static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+{
+    return forget(worker, step, &step->box, pieces->view.base, err);
+}
+
 resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
                                   const resplit_run_options *options, uint64_t *out, resplit_error *err)
 {
-    rs_run run = {
-        .problem = problem, .plan = plan, .source = array, .target = array, .options = options, .sink = forget};
+    rs_run run = {.problem = problem,
+                  .plan = plan,
+                  .source = array,
+                  .target = array,
+                  .options = options,
+                  .sink = forget,
+                  .whole_sink = forget_whole};
     rs_direct direct;
     RS_TRY(rs_run_direct(options, &direct, err));
     rs_files_init(&run.sources, array, array->path, false, direct);

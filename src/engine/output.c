@@ -2,9 +2,12 @@
 /* output.c - grows an array beside its place, and puts it there when it is whole. */
 #include "engine/output.h"
 
+#include "engine/shards.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,39 +24,20 @@
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
-/* Removes the files of a folder. A folder inside it is an error: we never make one. */
-static resplit_status empty_folder(const char *path, resplit_error *err)
+/* A file, or a folder and all that is in it; links are removed, not followed. */
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return rs_fail_errno(err, errno, "cannot open the folder '%s'", path);
-    }
-    resplit_status rc = RESPLIT_OK;
-    for (struct dirent *entry = readdir(folder); entry != NULL && rc == RESPLIT_OK; entry = readdir(folder)) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0
-            && unlinkat(dirfd(folder), entry->d_name, 0) != 0) {
-            rc = rs_fail_errno(err, errno, "cannot remove '%s/%s'", path, entry->d_name);
-        }
-    }
-    (void)closedir(folder);
-    return rc;
+    (void)st;
+    (void)where;
+    return kind == FTW_DP || kind == FTW_D || kind == FTW_DNR ? rmdir(path) : unlink(path);
 }
 
-/* A file, or a folder of files. */
 static resplit_status remove_array(const char *path, resplit_error *err)
 {
-    struct stat st;
-    if (lstat(path, &st) != 0) {
-        return rs_fail_errno(err, errno, "cannot look at '%s'", path);
-    }
-    bool folder = S_ISDIR(st.st_mode);
-    if (folder) {
-        RS_TRY(empty_folder(path, err));
-    }
-    if ((folder ? rmdir(path) : unlink(path)) != 0) {
-        return rs_fail_errno(err, errno, "cannot remove '%s'", path);
-    }
-    return RESPLIT_OK;
+    enum { DESCRIPTORS = 8 };
+    return nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0
+               ? RESPLIT_OK
+               : rs_fail_errno(err, errno, "cannot remove '%s'", path);
 }
 
 static resplit_status remove_if_there(const char *path, resplit_error *err)
@@ -65,8 +49,8 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
 /* What an earlier run left in the part. Anything else in it is not ours, and stays. */
 static resplit_status clear_part(const rs_output *output, resplit_error *err)
 {
-    static const char *const names[] = {"journal", "journal-new", PLAN_NAME, DATA_NAME,
-                                        OLD_NAME}; /* what makes it whole first */
+    static const char *const names[] = {"journal", "journal-new",  PLAN_NAME, /* what makes it whole first */
+                                        DATA_NAME, RS_SHARDS_NAME, OLD_NAME};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[RS_PATH_MAX];
         RS_TRY(rs_path_join(output->part, names[i], path, err));
@@ -127,6 +111,7 @@ static resplit_status check_space(const resplit_array *array, resplit_error *err
     if (statvfs(parent, &fs) != 0) {
         return rs_fail_errno(err, errno, "cannot look at the file system of '%s'", parent);
     }
+    int64_t n_files = rs_array_file_count(array);
     int64_t unit = fs.f_frsize > 0 ? (int64_t)fs.f_frsize : 4096;
     int64_t heads, needed, available;
     if (!rs_mul(array->info.n_blocks, array->data_offset, &heads) || !rs_add(heads, array->info.bytes, &needed)) {
@@ -135,13 +120,13 @@ static resplit_status check_space(const resplit_array *array, resplit_error *err
     if (!rs_mul((int64_t)fs.f_bavail, unit, &available)) {
         available = INT64_MAX;
     }
-    if (needed > available) {
+    if (needed > available && !array->encoded) { /* what is encoded may become less */
         return rs_fail(err, RESPLIT_EIO, "'%s' needs %lld bytes, but only %lld are free in '%s'", array->path,
                        (long long)needed, (long long)available, parent);
     }
-    if (fs.f_files > 0 && array->info.n_blocks + 2 > (int64_t)fs.f_favail) {
+    if (fs.f_files > 0 && n_files + 2 > (int64_t)fs.f_favail) {
         return rs_fail(err, RESPLIT_EIO, "'%s' needs %lld files, but only %lld inodes are free in '%s'", array->path,
-                       (long long)array->info.n_blocks, (long long)fs.f_favail, parent);
+                       (long long)n_files, (long long)fs.f_favail, parent);
     }
     return RESPLIT_OK;
 }
@@ -174,9 +159,10 @@ static resplit_status check_replaceable(const resplit_array *array, resplit_erro
                        "'%s' is there and is not an array that can be replaced: remove it, or choose another name",
                        array->path);
     }
+    bool known = old->zarr == NULL; /* a Zarr array is a folder of folders, and all of it is the array */
     expected = old->info.n_blocks + (access(manifest, F_OK) == 0);
     rs_array_close(old);
-    if (entries != expected) {
+    if (known && entries != expected) {
         return rs_fail(err, RESPLIT_EEXISTS,
                        "'%s' holds %lld files, of which %lld are the array: move the others away before it is replaced",
                        array->path, (long long)entries, (long long)expected);
@@ -437,12 +423,21 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
 
 /* ---- Publishing ---------------------------------------------------------------------------- */
 
-static resplit_status write_manifest(const rs_output *output, uint64_t fingerprint, resplit_error *err)
+static resplit_status add_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
+{
+    const rs_output *output = payload;
+    return write_text(output->data, name, text, false, err);
+}
+
+static resplit_status write_manifest(rs_output *output, uint64_t fingerprint, resplit_error *err)
 {
     rs_text text = {0};
-    resplit_status rc = rs_manifest_write(output->array, fingerprint, output->token, &text, err);
+    resplit_status rc = rs_array_metadata(output->array, add_file, output, err);
     if (rc == RESPLIT_OK) {
-        rc = write_text(output->data, RS_MANIFEST_NAME, &text, false, err);
+        rc = rs_manifest_write(output->array, fingerprint, output->token, &text, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = write_text(output->data, rs_manifest_name(output->array), &text, false, err);
     }
     rs_text_release(&text);
     return rc;

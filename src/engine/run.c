@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c - hands out the steps of a plan of buffers, and does them. */
-#include "engine/run.h"
+#include "engine/block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,17 @@ static int64_t unit_key(const rs_problem *problem, const rs_box *unit)
 
 typedef enum handing { HANDED, BLOCKED, ENDED } handing;
 
+static bool spills(const rs_run *run)
+{
+    return run->plan->kind == RS_PLAN_SPILL;
+}
+
+static void hold(rs_run *run, int64_t volume)
+{
+    run->held += volume * run->problem->itemsize;
+    run->actual.held_bytes = rs_max(run->actual.held_bytes, run->held);
+}
+
 static void begin_reading(rs_run *run)
 {
     const rs_problem *problem = run->problem;
@@ -26,7 +37,9 @@ static void begin_reading(rs_run *run)
     int64_t most = rs_run_staging_items(run), volume = rs_box_volume(problem->ndim, &step->box);
     const rs_box *access = problem->source.atomic ? &step->stored : &step->box;
     if (volume > 0) {
-        if (run->sources.direct != RS_DIRECT_OFF) {
+        if (run->source->encoded || spills(run)) { /* decoded as a whole; read back in the same slices */
+            most = rs_min(rs_plan_slice_items(problem, run->plan), rs_box_volume(problem->ndim, access));
+        } else if (run->sources.direct != RS_DIRECT_OFF) {
             most = rs_file_slice_items(&problem->source, &step->stored, access, most);
         }
         rs_slices_init(&run->slices, problem->ndim, problem->source.order, access, most);
@@ -36,8 +49,9 @@ static void begin_reading(rs_run *run)
         run->next.cursor = (rs_cursor){.next = -1};
         run->at = RS_AT_SLICE;
     }
-    run->held += volume * problem->itemsize;
-    run->actual.held_bytes = rs_max(run->actual.held_bytes, run->held);
+    if (!spills(run)) {
+        hold(run, volume);
+    }
 }
 
 static void next_step(rs_run *run)
@@ -46,9 +60,24 @@ static void next_step(rs_run *run)
         run->at = RS_AT_END;
     } else if (run->step.kind == RS_STEP_WRITE) {
         run->at = RS_AT_WRITE;
+    } else if (run->step.group >= 0 && !run->turned) {
+        run->at = RS_AT_TURN;
     } else {
         begin_reading(run);
     }
+}
+
+/* Nothing is read back before all of it was written. */
+static handing turn(rs_run *run)
+{
+    if (run->n_reading > 0) {
+        return BLOCKED;
+    }
+    rs_spill_turn(run);
+    run->turned = true;
+    run->at = RS_AT_STEP;
+    begin_reading(run);
+    return HANDED;
 }
 
 /* The next slice of the block, whose place in memory is looked for from now on. */
@@ -62,6 +91,7 @@ static void next_slice(rs_run *run)
     /* of a block that can only be read whole, some slices are not wanted, and are read all the same */
     job->any_wanted = rs_box_intersect(run->problem->ndim, &job->slice, &job->step.box, &job->wanted);
     job->n_touched = 0;
+    job->n_groups = job->temp_bytes = 0;
     run->unwanted = job->any_wanted;
     if (job->any_wanted) {
         rs_layout_range(&run->problem->target, &job->wanted, run->place_lo, run->place_hi);
@@ -90,9 +120,44 @@ static int64_t lead_of(const rs_run *run, const rs_box *unit)
     return rs_file_lead(rs_file_place(&file, unit));
 }
 
+static bool remember(rs_job *job, rs_unit *unit, rs_piece *piece)
+{
+    if (job->n_touched < job->most_touched) {
+        job->touched[job->n_touched++] = (rs_touch){unit, piece};
+    }
+    return true;
+}
+
+/* Elements of the slice that lie in the target block at hand. */
+static int64_t shared_volume(const rs_run *run)
+{
+    rs_box block = rs_layout_box(&run->problem->target, run->place_at), common;
+    return rs_box_intersect(run->problem->ndim, &block, &run->next.wanted, &common)
+               ? rs_box_volume(run->problem->ndim, &common)
+               : 0;
+}
+
+/* A block that does not wait in memory now: it is spilled, or another group's. */
+static bool pass_by(rs_run *run, int64_t group)
+{
+    rs_job *job = &run->next;
+    if (job->step.group < 0) {
+        rs_spill_leave(run, job, group, shared_volume(run) * run->problem->itemsize);
+        run->unwanted = false;
+    }
+    return remember(job, NULL, NULL);
+}
+
 /* False: there is no room now. */
 static bool place_one(rs_run *run)
 {
+    int64_t group = -1;
+    if (spills(run)) {
+        group = rs_spill_group(run->plan, rs_layout_block_number(&run->problem->target, run->place_at));
+        if (group != run->next.step.group) {
+            return pass_by(run, group);
+        }
+    }
     rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
     rs_job *job = &run->next;
     rs_unit *at = NULL;
@@ -115,17 +180,22 @@ static bool place_one(rs_run *run)
         at->busy++;
         run->unwanted = false;
     }
-    if (job->n_touched < job->most_touched) {
-        job->touched[job->n_touched++] = (rs_touch){at, to};
+    if (spills(run)) {
+        int64_t volume = shared_volume(run);
+        hold(run, volume);
+        job->temp_bytes += group >= 0 ? volume * run->problem->itemsize : 0;
     }
-    return true;
+    return remember(job, at, to);
 }
 
 static void copy_job(rs_job *to, const rs_job *from)
 {
     rs_touch *touched = to->touched;
+    int64_t *group_at = to->group_at;
     *to = *from;
     to->touched = touched;
+    to->group_at = group_at;
+    memcpy(to->group_at, from->group_at, (size_t)from->n_groups * sizeof *group_at);
     memcpy(to->touched, from->touched, (size_t)from->n_touched * sizeof *touched);
 }
 
@@ -140,7 +210,10 @@ static handing place(rs_run *run, rs_job *out)
         more = rs_index_next(run->problem->ndim, run->place_lo, run->place_hi, run->place_at);
     }
     run->at = RS_AT_SLICE;
-    if (run->unwanted) {
+    if (run->next.step.group >= 0) {
+        rs_spill_fetch(run, &run->next);
+    }
+    if (run->unwanted || (run->next.step.group >= 0 && run->next.temp_bytes == 0)) {
         return ENDED;
     }
     copy_job(out, &run->next);
@@ -188,6 +261,7 @@ static handing next_read(rs_run *run, rs_job *out)
         handing got = HANDED;
         switch (run->at) {
         case RS_AT_STEP: next_step(run); break;
+        case RS_AT_TURN: got = turn(run); break;
         case RS_AT_SLICE: next_slice(run); break;
         case RS_AT_PLACE:
             got = place(run, out);
@@ -263,10 +337,31 @@ static rs_touch find_touched(const rs_run *run, const rs_job *job, int i, const 
     if (i < job->n_touched) {
         return job->touched[i];
     }
+    if (spills(run)
+        && rs_spill_group(run->plan, rs_layout_block_number(&run->problem->target, index)) != job->step.group) {
+        return (rs_touch){NULL, NULL};
+    }
     rs_box box = rs_unit_in(run->problem, run->plan, &job->buffer, index), common;
     (void)rs_box_intersect(run->problem->ndim, &box, &job->wanted, &common);
     rs_unit *unit = rs_pending_find(&run->pending, unit_key(run->problem, &box));
     return (rs_touch){unit, unit != NULL ? rs_unit_piece(unit, run->problem->ndim, &common) : NULL};
+}
+
+/* The same, without the lock. */
+static rs_touch touched_at(rs_run *run, const rs_job *job, int i, const int64_t *index)
+{
+    if (i < job->n_touched) {
+        return job->touched[i];
+    }
+    (void)pthread_mutex_lock(&run->lock);
+    rs_touch touch = find_touched(run, job, i, index);
+    (void)pthread_mutex_unlock(&run->lock);
+    return touch;
+}
+
+static bool is_resumed(const rs_run *run)
+{
+    return run->resumed.now.buffer > 0 || run->resumed.now.block > 0;
 }
 
 static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view)
@@ -283,20 +378,13 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
-    bool all = run->resumed.now.buffer == 0 && run->resumed.now.block == 0;
+    bool all = !is_resumed(run);
     *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     int i = 0;
     do {
-        bool known = i < job->n_touched;
-        if (!known) {
-            (void)pthread_mutex_lock(&run->lock);
-        }
-        rs_touch touch = find_touched(run, job, i++, index);
-        if (!known) {
-            (void)pthread_mutex_unlock(&run->lock);
-        }
+        rs_touch touch = touched_at(run, job, i++, index);
         if (touch.piece == NULL) {
             continue;
         }
@@ -345,16 +433,72 @@ static char *find_straight(const rs_run *run, const rs_job *job)
 }
 
 /* Through the page cache into its place; nothing is left to copy. */
-static resplit_status read_straight(rs_worker *worker, const rs_block_file *file, char *place, uint64_t *fingerprint,
-                                    resplit_error *err)
+static resplit_status read_straight(rs_worker *worker, const rs_block_file *file, char *place, resplit_error *err)
+{
+    char *data;
+    return rs_file_read_box(&worker->io, file, &worker->job.slice, place, &data, &worker->job.cursor, err);
+}
+
+static uint64_t sum_slice(const rs_worker *worker, char *place)
+{
+    const rs_problem *problem = worker->run->problem;
+    const rs_box *slice = &worker->job.slice;
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, slice, problem->itemsize, place);
+    return sum_up(worker->run, slice, &view);
+}
+
+/* Of a block that is missing. It counts as if it were read. */
+static resplit_status fill_slice(rs_worker *worker, char *place, char **data)
 {
     const rs_run *run = worker->run;
-    const rs_problem *problem = run->problem;
     rs_job *job = &worker->job;
+    rs_block_file file = {.layout = &run->problem->source, .stored = &job->step.stored};
+    int64_t n = rs_box_volume(run->problem->ndim, &job->slice) * run->problem->itemsize;
+    *data = place != NULL ? place : worker->staging[0];
+    rs_fill(*data, n, run->source->fill, run->problem->itemsize);
+    rs_file_count(&file, &job->slice, &job->cursor);
+    return RESPLIT_OK;
+}
+
+/* To the units that wait for it, and to the temporary file. */
+static resplit_status distribute(rs_worker *worker, char *data, uint64_t *fingerprint, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_job *job = &worker->job;
+    scatter(worker, data, fingerprint);
+    if (job->n_groups == 0) {
+        return RESPLIT_OK;
+    }
+    rs_view view =
+        rs_view_of(run->problem->ndim, run->problem->source.order, &job->slice, run->problem->itemsize, data);
+    return rs_spill_out(worker, &view, is_resumed(run), fingerprint, err);
+}
+
+/* What a slice left for a group: its blocks' pieces, one after the other. */
+static resplit_status bring_back(rs_worker *worker, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_job *job = &worker->job;
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
     char *data;
-    RS_TRY(rs_file_read_box(&worker->io, file, &job->slice, place, &data, &job->cursor, err));
-    rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, place);
-    *fingerprint = sum_up(run, &job->slice, &view);
+    int i = 0;
+    RS_TRY(rs_spill_back(worker, &data, err));
+    rs_layout_range(&problem->target, &job->wanted, lo, hi);
+    memcpy(index, lo, sizeof index);
+    do {
+        rs_box block = rs_layout_box(&problem->target, index), common;
+        rs_touch touch = touched_at(run, job, i++, index);
+        if (rs_spill_group(run->plan, rs_layout_block_number(&problem->target, index)) != job->step.group) {
+            continue;
+        }
+        (void)rs_box_intersect(problem->ndim, &block, &job->wanted, &common);
+        rs_view piece = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, data);
+        if (touch.piece != NULL) {
+            rs_view_copy(problem->ndim, problem->itemsize, &common, &touch.piece->view, &piece);
+        }
+        data += rs_box_volume(problem->ndim, &common) * problem->itemsize;
+    } while (rs_index_next(problem->ndim, lo, hi, index));
     return RESPLIT_OK;
 }
 
@@ -363,19 +507,27 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     rs_block_file file;
     rs_job *job = &worker->job;
     char *data;
+    if (job->step.group >= 0) {
+        return bring_back(worker, err);
+    }
     RS_TRY(rs_run_open_source(worker, &job->step, &file, err));
     if (job->cursor.next >= 0) {
         job->cursor.next += file.offset;
     }
-    char *place = file.direct < 0 ? find_straight(worker->run, job) : NULL; /* direct reads want sectors */
+    bool encoded = worker->run->source->encoded;
+    char *place = file.direct < 0 || encoded ? find_straight(worker->run, job) : NULL; /* direct reads want sectors */
     resplit_status rc =
-        place != NULL ? read_straight(worker, &file, place, fingerprint, err)
-                      : rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
+        encoded
+            ? rs_block_read(&worker->io, worker->decoder, &file, worker->staging[0], place, &data, &job->cursor, err)
+        : file.missing ? fill_slice(worker, place, &data)
+        : place != NULL
+            ? read_straight(worker, &file, place, err)
+            : rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
     rs_files_put(&worker->run->sources, &file, false);
-    if (rc == RESPLIT_OK && job->any_wanted && place == NULL) {
-        scatter(worker, data, fingerprint);
+    if (rc == RESPLIT_OK && place != NULL) {
+        *fingerprint = sum_slice(worker, place);
     }
-    return rc;
+    return rc == RESPLIT_OK && job->any_wanted && place == NULL ? distribute(worker, data, fingerprint, err) : rc;
 }
 
 static resplit_status do_read(rs_worker *worker, resplit_error *err)
@@ -383,6 +535,7 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
     rs_run *run = worker->run;
     const rs_job *job = &worker->job;
     uint64_t fingerprint = 0;
+    worker->spilled = (rs_cursor){.next = -1};
     resplit_status rc = read_slice(worker, &fingerprint, err);
     (void)pthread_mutex_lock(&run->lock);
     if (job->any_wanted) {
@@ -390,8 +543,10 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
     }
     run->n_reading--;
     run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, fingerprint);
-    run->actual.read_seeks += job->cursor.seeks;
-    run->actual.bytes_read += job->cursor.bytes;
+    rs_run_count(run, &job->cursor, NULL);
+    run->actual.write_seeks += worker->spilled.seeks;
+    run->actual.bytes_written += worker->spilled.bytes;
+    run->actual.temp_bytes += worker->spilled.bytes;
     (void)pthread_cond_broadcast(&run->change);
     (void)pthread_mutex_unlock(&run->lock);
     return rc;
@@ -421,6 +576,17 @@ static resplit_status hand_over(rs_worker *worker, const rs_step *step, const rs
     return run->sink(worker, step, box, memory, err);
 }
 
+/* A block that is encoded as a whole. */
+static resplit_status hand_over_whole(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_piece *pieces = outgoing->unit->pieces;
+    for (const rs_piece *piece = pieces; piece != NULL; piece = piece->next) {
+        outgoing->fingerprint = rs_fingerprint_add(outgoing->fingerprint, sum_up(run, &piece->view.box, &piece->view));
+    }
+    return run->whole_sink(worker, &outgoing->step, pieces, err);
+}
+
 /* Hands the unit to the sink: at once when it lies in one piece, else slice by slice. */
 static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
 {
@@ -430,6 +596,9 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     const rs_unit *unit = outgoing->unit;
     if (unit == NULL) {
         return run->sink(worker, step, &step->box, worker->staging[0], err);
+    }
+    if (run->target->encoded) {
+        return hand_over_whole(worker, outgoing, err);
     }
     bool one_piece = unit->pieces->next == NULL;
     char *memory = unit->pieces->view.base;
@@ -460,9 +629,7 @@ static resplit_status do_write(rs_worker *worker, resplit_error *err)
     resplit_status rc = empty_unit(worker, outgoing, err);
     (void)pthread_mutex_lock(&run->lock);
     run->n_writing--;
-    run->actual.write_seeks += worker->cursor.seeks;
-    run->actual.bytes_written += worker->cursor.bytes;
-    run->done += worker->cursor.bytes;
+    rs_run_count(run, NULL, &worker->cursor);
     if (outgoing->unit != NULL) {
         rs_pending_drop(&run->pending, outgoing->unit);
     }

@@ -20,6 +20,7 @@
 #include "engine/journal.h"
 #include "engine/pending.h"
 #include "geometry/fingerprint.h"
+#include "engine/shards.h"
 #include "geometry/slices.h"
 #include "plan/steps.h"
 
@@ -27,6 +28,7 @@
 
 typedef struct rs_run rs_run;
 typedef struct rs_worker rs_worker;
+typedef struct rs_spilling rs_spilling;
 
 enum {
     RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
@@ -60,6 +62,10 @@ typedef struct rs_job {
     rs_outgoing *outgoing; /* WRITE */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
+    /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A group: where
+       it is in the temporary file. */
+    int64_t first_group, n_groups, *group_at;
+    int64_t temp_at, temp_bytes;
 } rs_job;
 
 struct rs_worker {
@@ -68,8 +74,10 @@ struct rs_worker {
     rs_io io;
     char *staging[2];
     char path[2][RS_PATH_MAX];
-    rs_cursor cursor; /* of the write at hand */
-    int64_t before;   /* bytes that are free before the memory of the unit at hand */
+    rs_coder *decoder, *encoder; /* of encoded blocks; else NULL */
+    rs_cursor cursor;            /* of the write at hand */
+    rs_cursor spilled;           /* by the read at hand */
+    int64_t before;              /* bytes that are free before the memory of the unit at hand */
     rs_job job;
 };
 
@@ -77,13 +85,20 @@ struct rs_worker {
 typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                resplit_error *err);
 
+/* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. */
+typedef resplit_status rs_whole_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
+                                     resplit_error *err);
+
 struct rs_run {
     const rs_problem *problem;
     const rs_plan *plan;
     const resplit_array *source, *target;
     const resplit_run_options *options; /* may be NULL */
     rs_sink *sink;
-    bool sliced; /* the sink wants no more than a staging area at a time */
+    rs_whole_sink *whole_sink; /* of encoded targets */
+    rs_shards *shards;         /* of a target that has them; else NULL */
+    rs_spilling *spilling;     /* of a plan that spills; else NULL */
+    bool sliced;               /* the sink wants no more than a staging area at a time */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */
     rs_progress resumed; /* what an earlier run had done */
@@ -101,9 +116,10 @@ struct rs_run {
     rs_steps steps;
     rs_job next;  /* the slice that is being handed out */
     rs_step step; /* the step at hand */
-    enum { RS_AT_STEP, RS_AT_SLICE, RS_AT_PLACE, RS_AT_WRITE, RS_AT_END } at;
+    enum { RS_AT_STEP, RS_AT_TURN, RS_AT_SLICE, RS_AT_PLACE, RS_AT_WRITE, RS_AT_END } at;
     rs_slices slices;
     int64_t place_lo[RS_MAX_NDIM], place_hi[RS_MAX_NDIM], place_at[RS_MAX_NDIM];
+    bool turned;           /* of a spill: the source is read */
     bool unwanted;         /* nothing in the slice is for a unit that is still to be written */
     rs_outgoing *outgoing; /* a ring of RS_OUTGOING for each worker */
     int first_outgoing, n_outgoing;
@@ -117,6 +133,7 @@ struct rs_run {
     rs_time now; /* everything before is done */
     uint64_t read_fingerprint, written_fingerprint;
     resplit_cost actual;
+    int64_t stored_read, stored_written; /* bytes of encoded blocks, as they are on disk */
 };
 
 /* Runs all steps of a plan of buffers. The caller has filled the first group of fields and opened `targets`. */
@@ -151,6 +168,24 @@ resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_blo
 resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err);
 
 int64_t rs_run_staging_items(const rs_run *run);
+
+/* Adds what was read, or written, to what the run did. With the lock. */
+void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written);
+
+/* ---- spill_run.c: what does not fit, through a temporary file ---- */
+
+/* With the lock. `bytes` of a slice of the source belong to a group; all was read, and is to be read back from the beginning; a slice
+   is to be read back. */
+void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes);
+void rs_spill_turn(rs_run *run);
+void rs_spill_fetch(rs_run *run, rs_job *job);
+
+/* Without it. What of the slice belongs to groups goes to the file; adds up its fingerprint, if `sum`. */
+resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
+                            resplit_error *err);
+
+/* What a slice left for the group at hand: its pieces, one after the other. */
+resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err);
 
 /* ---- outgoing.c: writes in the order of their steps ---- */
 

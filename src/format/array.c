@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/drivers.h"
+#include "format/zarr.h"
 
 const char *rs_shape_text(int ndim, const int64_t *shape, char text[RS_SHAPE_TEXT])
 {
@@ -29,6 +30,11 @@ void rs_array_close(resplit_array *array)
     if (array == NULL) {
         return;
     }
+    if (array->zarr != NULL) {
+        rs_zarr_release(array->zarr);
+    }
+    free(array->zarr);
+    free(array->fill);
     free(array->path);
     free(array->pattern);
     free(array->offsets);
@@ -170,7 +176,7 @@ static void fill_info(resplit_array *array)
     info->dtype = array->dtype.descr;
     info->itemsize = array->dtype.itemsize;
     info->order = array->order;
-    info->folder = array->pattern != NULL;
+    info->folder = array->pattern != NULL || array->zarr != NULL;
     info->pattern = array->pattern;
     info->ndim = array->layout.ndim;
     for (int d = 0; d < info->ndim; d++) {
@@ -210,7 +216,7 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     if (array->pattern != NULL) {
         RS_TRY(rs_pattern_parse(array->pattern, layout->ndim, &pattern, err));
         RS_TRY(rs_pattern_check(&pattern, array->pattern, layout, err));
-    } else if (n_blocks > 1) {
+    } else if (n_blocks > 1 && array->zarr == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "one file cannot hold %lld blocks", (long long)n_blocks);
     }
     fill_info(array);
@@ -225,6 +231,13 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
 {
     rs_pattern pattern;
     name[0] = '\0';
+    if (array->zarr != NULL) {
+        int64_t file[RS_MAX_NDIM];
+        for (int d = 0; d < array->layout.ndim; d++) {
+            file[d] = index[d] / rs_max(1, array->shard[d]);
+        }
+        return rs_zarr_key(array->zarr, file, name, RS_NAME_MAX, err);
+    }
     if (array->pattern == NULL) {
         return RESPLIT_OK;
     }

@@ -5,10 +5,11 @@
 
 #include "format/array.h"
 #include "format/drivers.h"
+#include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
 {
-    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy or raw", name);
+    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy, raw, zarr2 or zarr3", name);
 }
 
 /* A name whose suffix says one format must not hold the other. */
@@ -22,6 +23,13 @@ static resplit_status check_suffix(const rs_format *format, const char *name, re
     return RESPLIT_OK;
 }
 
+/* "a.zarr", "a.zarr/" and "a.zarr/b/c" */
+static bool is_in_store(const char *path)
+{
+    const char *at = path == NULL ? NULL : strstr(path, ".zarr");
+    return at != NULL && (at[5] == '\0' || at[5] == '/');
+}
+
 /* By name, by the suffix of the path, by that of the pattern, else as the source. */
 static resplit_status choose_format(const char *path, const resplit_array *source, const resplit_target *target,
                                     const rs_format **out, resplit_error *err)
@@ -32,6 +40,8 @@ static resplit_status choose_format(const char *path, const resplit_array *sourc
         if (*out == NULL) {
             return unknown_format(target->format, err);
         }
+    } else if (is_in_store(path)) {
+        *out = source->zarr != NULL ? source->format : &rs_format_zarr3;
     } else if (path != NULL && rs_format_by_suffix(path) != NULL) {
         *out = rs_format_by_suffix(path);
     } else if (target->pattern != NULL && rs_format_by_suffix(target->pattern) != NULL) {
@@ -110,11 +120,23 @@ static resplit_status choose_names(const char *path, const char *pattern, bool f
     return array->pattern != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");
 }
 
+/* What only Zarr can do. */
+static resplit_status check_plain(const resplit_target *target, const rs_format *format, resplit_error *err)
+{
+    if (target->codec != NULL && strcmp(target->codec, "none") != 0) {
+        return rs_fail(err, RESPLIT_EINVAL, "files of format %s are not compressed: give a .zarr path, or no codec",
+                       format->name);
+    }
+    return target->shards == NULL
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
+}
+
 static resplit_status fill_target(const char *path, const resplit_array *source, const resplit_target *target,
                                   resplit_array *array, resplit_error *err)
 {
     int64_t shape[RS_MAX_NDIM];
-    array->order = source->order;
+    array->order = target->order != '\0' ? target->order : source->order;
     array->overwrite = target->overwrite;
     if (path != NULL) {
         if (*path == '\0') {
@@ -128,6 +150,13 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
     RS_TRY(rs_dtype_copy(&source->dtype, &array->dtype, err));
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
+    if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
+        return rs_zarr_array_fill(source, target, shape, array, err);
+    }
+    RS_TRY(check_plain(target, array->format, err));
+    if (array->order == '\0') { /* of a Zarr array: neither C nor F */
+        array->order = 'C';
+    }
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
     RS_TRY(rs_array_set_offset(array, err));

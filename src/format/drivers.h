@@ -7,6 +7,7 @@
 
 extern const rs_format rs_format_npy;
 extern const rs_format rs_format_raw;
+extern const rs_format rs_format_zarr2, rs_format_zarr3; /* no files with blocks of their own: see zarr_array.h */
 
 /* The drivers by number, from 0; NULL past the last. */
 const rs_format *rs_format_at(int i);

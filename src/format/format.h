@@ -17,6 +17,7 @@
 #define RS_FORMAT_H
 
 #include "base/text.h"
+#include "codec/codec.h"
 #include "format/dtype.h"
 #include "geometry/grid.h"
 
@@ -60,6 +61,14 @@ struct resplit_array {
     bool overwrite;              /* a target: replace what is there */
     uint64_t stamp;              /* of an array that was opened: changes when a block file is written */
     uint64_t fingerprint;        /* of the values, as the manifest says; 0: it does not */
+    bool encoded;                /* blocks are read and written whole, through the chain, as long as the grid is */
+    rs_chain chain;              /* how the elements of a block become stored bytes; none: as they are */
+    char *fill;                  /* owned; the element that missing blocks are full of; NULL: none may be missing */
+    bool write_empty;            /* a target: also blocks that are full of it */
+    int64_t most_stored;         /* a source that is encoded: bytes of its largest stored block */
+    int64_t shard[RS_MAX_NDIM];  /* blocks in a file along each axis, when a file holds several; else 0 */
+    struct rs_zarr *zarr;        /* owned; NULL: not Zarr */
+    char codec[200];             /* the chain in words, for info */
     resplit_info info;           /* the public view of all this */
 };
 
@@ -69,9 +78,52 @@ resplit_status rs_array_create(const char *path, const resplit_array *source, co
                                resplit_array **out, resplit_error *err);
 void rs_array_close(resplit_array *array);
 
-/* File name of a block inside the folder; "" for an array that is one file. `index` counts blocks of the whole array. */
+/* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of the whole
+   array. */
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],
                                    resplit_error *err);
+
+/* The number of that file: of the block, where each has its own. */
+int64_t rs_array_file_number(const resplit_array *array, const int64_t *index);
+
+int64_t rs_array_file_count(const resplit_array *array);
+
+/* Where the stored bytes of an encoded block are in its file, which is open and has `size` bytes. */
+typedef struct rs_place {
+    bool missing; /* it is full of array->fill */
+    int64_t offset, bytes;
+} rs_place;
+resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
+                               rs_place *out, resplit_error *err);
+
+/* Staging for stored bytes that are read or written directly: whole sectors around them, wherever they begin. */
+static inline int64_t rs_stored_room(int64_t bytes)
+{
+    return (bytes + 4095) / 4096 * 4096 + 2 * 4096;
+}
+
+/* Why blocks cannot be decoded; NULL: they can. */
+const resplit_error *rs_array_opaque(const resplit_array *array);
+
+/* Blocks of two arrays on the same grid mean the same, byte for byte as they are stored. */
+bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b);
+
+/* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it. */
+typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
+resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
+
+/* ---- Shards: files that hold several encoded blocks, and an index of them ---- */
+
+/* Blocks in a file (1: no shards), and the position of a block among those of its file, in C order. */
+int64_t rs_array_shard_blocks(const resplit_array *array);
+int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index);
+
+/* Bytes of an index, and before the first block of a new shard. */
+int64_t rs_shard_index_bytes(const resplit_array *array);
+int64_t rs_shard_begin(const resplit_array *array);
+
+/* Appends the index of a shard: offset and bytes of each of its blocks; 0 bytes: missing. */
+resplit_status rs_shard_index(const resplit_array *array, const uint64_t *entries, rs_text *out, resplit_error *err);
 
 /* Bytes before the data of a block. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
@@ -81,10 +133,12 @@ resplit_status rs_array_block_head(const resplit_array *array, const int64_t *in
 
 /* The manifest of a folder: its file name, and its text. fingerprint: of the values, token: of the run; 0: none. */
 #define RS_MANIFEST_NAME "resplit.json"
+const char *rs_manifest_name(const resplit_array *array); /* in Zarr, which others read too, one that is hidden */
 resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
                                  resplit_error *err);
 
-/* The token in the manifest of the folder `path`; 0: none. */
+/* The token, or the fingerprint, in the manifest of the folder `path`; 0: none. */
 uint64_t rs_manifest_token(const char *path);
+uint64_t rs_manifest_fingerprint(const char *path);
 
 #endif

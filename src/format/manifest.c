@@ -54,11 +54,29 @@ static resplit_status add_hex(rs_text *out, const char *key, uint64_t value, res
     return value == 0 ? RESPLIT_OK : rs_text_add(out, err, "  \"%s\": \"%016llx\",\n", key, (unsigned long long)value);
 }
 
+const char *rs_manifest_name(const resplit_array *array)
+{
+    return array->zarr != NULL ? "." RS_MANIFEST_NAME : RS_MANIFEST_NAME;
+}
+
+/* In Zarr the array is described by its own metadata; what is left to say of it is what we know and others do not. */
+static resplit_status write_short(uint64_t fingerprint, uint64_t token, rs_text *out, resplit_error *err)
+{
+    RS_TRY(rs_text_add(out, err, "{\n"));
+    RS_TRY(add_hex(out, "fingerprint", fingerprint, err));
+    RS_TRY(add_hex(out, "run", token, err));
+    return rs_text_add(out, err, "  \"resplit\": %d\n}\n", VERSION);
+}
+
 resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
                                  resplit_error *err)
 {
     char order[2] = {array->order, '\0'};
     const resplit_info *info = &array->info;
+
+    if (array->zarr != NULL) {
+        return write_short(fingerprint, token, out, err);
+    }
 
     RS_TRY(rs_text_add(out, err, "{\n  \"resplit\": %d,\n", VERSION));
     RS_TRY(add_string(out, "format", array->format->name, err));
@@ -377,19 +395,37 @@ void rs_manifest_release(rs_manifest *manifest)
     *manifest = (rs_manifest){.has_skip = false};
 }
 
+/* Of a folder of blocks, or of a Zarr array: zeros where there is none. */
+static void load_numbers(const char *path, uint64_t *fingerprint, uint64_t *token)
+{
+    static const char *const names[] = {RS_MANIFEST_NAME, "." RS_MANIFEST_NAME};
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *fingerprint = *token = 0;
+    for (int i = 0; folder >= 0 && i < 2 && *token == 0; i++) {
+        rs_manifest manifest;
+        bool found = false;
+        (void)rs_manifest_load(folder, names[i], path, i == 1, &manifest, &found, NULL);
+        if (found) {
+            *fingerprint = manifest.fingerprint;
+            *token = manifest.token;
+            rs_manifest_release(&manifest);
+        }
+    }
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+}
+
 uint64_t rs_manifest_token(const char *path)
 {
-    rs_manifest manifest;
-    bool found = false;
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        return 0;
-    }
-    resplit_status rc = rs_manifest_load(folder, RS_MANIFEST_NAME, path, false, &manifest, &found, NULL);
-    uint64_t token = rc == RESPLIT_OK && found ? manifest.token : 0;
-    if (found) {
-        rs_manifest_release(&manifest);
-    }
-    (void)close(folder);
+    uint64_t fingerprint, token;
+    load_numbers(path, &fingerprint, &token);
     return token;
+}
+
+uint64_t rs_manifest_fingerprint(const char *path)
+{
+    uint64_t fingerprint, token;
+    load_numbers(path, &fingerprint, &token);
+    return fingerprint;
 }

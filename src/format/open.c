@@ -10,6 +10,7 @@
 #include "format/array.h"
 #include "format/drivers.h"
 #include "format/manifest.h"
+#include "format/zarr_array.h"
 
 /* An open regular file; a device or a pipe is refused without waiting for it. */
 static resplit_status open_regular(int folder, const char *name, const char *path, int *fd, int64_t *size,
@@ -214,6 +215,12 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
         return rs_fail_errno(err, errno, "cannot open '%s'", path);
     }
     if (S_ISDIR(status.st_mode)) {
+        if (rs_zarr_probe(path) != 0) {
+            return rs_zarr_array_open(path, spec, out, err);
+        }
+        if (rs_zarr_is_group(path) != 0) {
+            return rs_fail(err, RESPLIT_EINVAL, "'%s' is a group of arrays: give one of them, as %s/NAME", path, path);
+        }
         return rs_folder_open(path, spec, out, err);
     }
     RS_TRY(rs_array_new(out, err));

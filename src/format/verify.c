@@ -3,14 +3,13 @@
  * verify.c - are the files in a folder exactly the blocks of the grid: none missing, none left over, each of the right
  * type, shape, order and size. Whatever told the grid (a manifest, names, the user), nothing is believed until here.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "format/drivers.h"
 #include "format/folder.h"
+#include "format/parallel.h"
 
 /* ---- Census: every name that follows the pattern belongs to the grid ---- */
 
@@ -95,19 +94,13 @@ resplit_status rs_folder_census(const rs_folder *folder, const resplit_array *ar
 
 /* ---- Verification: every block is there and as it should be ---- */
 
-/*
- * Files that nobody looked at for a while come from the disk, each with a wait or two: so several threads look at blocks at the
- * same time. Each takes the next number, reads the file, and checks what it read with the lock.
- */
+/* Several threads read files at the same time; what was read is checked with the lock. */
 typedef struct inspection {
     const rs_folder *folder;
     resplit_array *array;
     rs_pattern pattern;
     bool complete;        /* as many files as blocks: worth a table of offsets */
-    pthread_mutex_t lock; /* of the array, and of what follows */
-    int64_t next;         /* block to look at */
-    int64_t failed;       /* the first block that is not as it should be; n_blocks: none */
-    resplit_error why;
+    pthread_mutex_t lock; /* of the array */
 } inspection;
 
 /* Positions in names that do not fit the lengths in headers deserve more than "wrong shape". */
@@ -203,8 +196,9 @@ static void index_of(const rs_layout *layout, int64_t number, int64_t *index)
     }
 }
 
-static resplit_status check_block(inspection *v, int64_t number, resplit_error *err)
+static resplit_status check_block(int64_t number, void *payload, resplit_error *err)
 {
+    inspection *v = payload;
     resplit_array *array = v->array;
     char name[RS_NAME_MAX], shown[RS_SHOWN_PATH];
     int64_t index[RS_MAX_NDIM] = {0};
@@ -227,61 +221,16 @@ static resplit_status check_block(inspection *v, int64_t number, resplit_error *
     return rc;
 }
 
-static bool lacks_descriptors(resplit_status rc, const resplit_error *why)
-{
-    return rc != RESPLIT_OK && (why->sys_errno == EMFILE || why->sys_errno == ENFILE);
-}
-
-/* Looks at blocks until there are no more, or one is wrong. Of several wrong ones the first is told, whoever finds it. */
-static void *inspect(void *argument)
-{
-    inspection *v = argument;
-    resplit_error why;
-    (void)pthread_mutex_lock(&v->lock);
-    while (v->next < v->failed) {
-        int64_t number = v->next++;
-        (void)pthread_mutex_unlock(&v->lock);
-        resplit_status rc = check_block(v, number, &why);
-        for (int tries = 0; tries < 100 && lacks_descriptors(rc, &why); tries++) {
-            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* until another thread closes its file */
-            rc = check_block(v, number, &why);
-        }
-        (void)pthread_mutex_lock(&v->lock);
-        if (rc != RESPLIT_OK && number < v->failed) {
-            v->failed = number;
-            v->why = why;
-        }
-    }
-    (void)pthread_mutex_unlock(&v->lock);
-    return NULL;
-}
-
 resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, int64_t n_files, resplit_error *err)
 {
-    enum { MOST_THREADS = 8, BLOCKS_PER_THREAD = 16, STACK_BYTES = 128 << 10 };
     int64_t n = array->info.n_blocks;
-    inspection v = {.folder = folder, .array = array, .complete = n_files == n, .next = 1, .failed = n};
-    pthread_t threads[MOST_THREADS];
-    pthread_attr_t small;
-    int n_threads = 0;
+    inspection v = {.folder = folder, .array = array, .complete = n_files == n};
     RS_TRY(rs_pattern_parse(array->pattern, array->layout.ndim, &v.pattern, err));
     (void)pthread_mutex_init(&v.lock, NULL);
-    resplit_status rc = check_block(&v, 0, err); /* what it says, the others are compared with */
-    bool has_small = pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, STACK_BYTES) == 0;
+    resplit_status rc = check_block(0, &v, err); /* what it says, the others are compared with */
     if (rc == RESPLIT_OK) {
-        while (n_threads < rs_min(MOST_THREADS, n / BLOCKS_PER_THREAD)
-               && pthread_create(&threads[n_threads], has_small ? &small : NULL, inspect, &v) == 0) {
-            n_threads++;
-        }
-        (void)inspect(&v);
+        rc = rs_look_at_all(1, n, check_block, &v, err);
     }
-    for (int i = 0; i < n_threads; i++) {
-        (void)pthread_join(threads[i], NULL);
-    }
-    if (rc == RESPLIT_OK && v.failed < n) {
-        rc = rs_fail_with(err, &v.why);
-    }
-    (void)pthread_attr_destroy(&small);
     (void)pthread_mutex_destroy(&v.lock);
     return rc;
 }

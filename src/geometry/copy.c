@@ -180,3 +180,23 @@ void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *
     rs_copy(ndim, extent, itemsize, dst->base + rs_box_offset(ndim, &dst->box, dst->strides, box->lo), dst->strides,
             src->base + rs_box_offset(ndim, &src->box, src->strides, box->lo), src->strides);
 }
+
+void rs_fill(char *memory, int64_t n, const char *element, int64_t itemsize)
+{
+    int64_t done = rs_min(n, itemsize);
+    memcpy(memory, element, (size_t)done);
+    while (done < n) { /* twice as much each time, until it no longer fits a cache */
+        int64_t more = rs_min(n - done, rs_min(done, (64 << 10) / itemsize * itemsize + itemsize));
+        memcpy(memory + done, memory, (size_t)more);
+        done += more;
+    }
+}
+
+bool rs_is_filled(const char *memory, int64_t n, const char *element, int64_t itemsize)
+{
+    if (n == 0 || memcmp(memory, element, (size_t)itemsize) != 0) {
+        return n == 0;
+    }
+    /* every element is like the one before it */
+    return memcmp(memory, memory + itemsize, (size_t)(n - itemsize)) == 0;
+}

@@ -18,6 +18,10 @@ rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsi
 /* Copies the elements of `box`, which lies in both views. */
 void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src);
 
+/* `n` bytes of one element over and over, and whether memory holds just that, bit for bit. n is a multiple of itemsize. */
+void rs_fill(char *memory, int64_t n, const char *element, int64_t itemsize);
+bool rs_is_filled(const char *memory, int64_t n, const char *element, int64_t itemsize);
+
 /* Copies extent[0] x extent[1] x ... elements; strides in bytes, dst strides positive and not overlapping. */
 void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
              const int64_t *src_strides);

@@ -13,6 +13,14 @@ typedef struct rs_box {
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* [lo, hi) along each axis */
 } rs_box;
 
+/* What it takes to read or write an encoded block; all zero: blocks are stored as they are. */
+typedef struct rs_coding {
+    int64_t staging; /* bytes of staging that a worker needs for one */
+    int64_t coder;   /* and for its codecs */
+    double seconds;  /* of one processor, per byte of elements */
+    double ratio;    /* stored bytes per byte of elements, about */
+} rs_coding;
+
 typedef struct rs_layout {
     int ndim;
     int64_t itemsize;
@@ -20,6 +28,7 @@ typedef struct rs_layout {
     int order[RS_MAX_NDIM]; /* axes from the slowest to the fastest in a block: 0,1,2 is C order */
     bool atomic;            /* a block can only be read or written whole, as when it is compressed */
     bool sequential;        /* a block can only be read forwards, once, as a stream */
+    rs_coding coding;       /* of atomic blocks that are encoded */
 } rs_layout;
 
 /* order = 'C' or 'F' */

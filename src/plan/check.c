@@ -3,6 +3,7 @@
  * check.c - an independent proof that a plan does what it says. Walks every step and every element, with two bits for
  * each: was it read, was it written. Shares no arithmetic with cost.c: runs are counted by looking for gaps.
  */
+#include "geometry/slices.h"
 #include "plan/steps.h"
 
 #include <errno.h>
@@ -135,33 +136,55 @@ static resplit_status check_totals(const check *c, const rs_plan *plan, resplit_
     return RESPLIT_OK;
 }
 
-/* A spill has no steps of its own: every target block is in one place, and the temporary file is as long as those spilled. */
+/* Groups that a slice of the source has something of, counted block by block. */
+static int64_t count_groups(const rs_problem *problem, const rs_plan *plan, const rs_box *slice)
+{
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM], n = 0, last = -1;
+    rs_layout_range(&problem->target, slice, lo, hi);
+    memcpy(index, lo, sizeof index);
+    do {
+        int64_t number = rs_layout_block_number(&problem->target, index), g = -1;
+        if (number >= plan->spill.resident) {
+            g = (number - plan->spill.resident) / plan->spill.group;
+        }
+        n += g > last;
+        last = rs_max(last, g);
+    } while (rs_index_next(problem->ndim, lo, hi, index));
+    return n;
+}
+
+/* The source is read once and every target block written once, in the order of their numbers; what is not resident goes through
+   the temporary file, and comes back in the same stretches. */
 static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
-    int64_t index[RS_MAX_NDIM] = {0}, lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], number = 0, temp = 0, appends = 0,
-            group = 0;
-    for (int d = 0; d < problem->ndim; d++) {
-        hi[d] = problem->target.axis[d].n;
-    }
-    do {
-        rs_box box = rs_layout_box(&problem->target, index);
-        if (number >= plan->spill.resident) {
-            int64_t bytes = rs_box_volume(problem->ndim, &box) * problem->itemsize;
-            bool first = (number - plan->spill.resident) % plan->spill.group == 0;
-            if (first) {
-                appends += rs_ceil_div(group, plan->spill.append_bytes);
-                group = 0;
+    int64_t temp = 0, stretches = 0, written = 0, read = 0, wrong = 0;
+    rs_steps steps;
+    rs_step step;
+    rs_steps_init(&steps, problem, plan);
+    while (rs_steps_next(&steps, &step)) {
+        int64_t volume = rs_box_volume(problem->ndim, &step.box),
+                number = rs_layout_block_number(&problem->target, step.block);
+        if (step.kind == RS_STEP_WRITE) {
+            wrong += number != written++ || !step.opens || !step.closes;
+            temp += number >= plan->spill.resident ? volume * problem->itemsize : 0;
+        } else if (step.group < 0) {
+            rs_slices slices;
+            rs_box slice, wanted;
+            read += volume;
+            rs_slices_init(&slices, problem->ndim, problem->source.order,
+                           problem->source.atomic ? &step.stored : &step.box, rs_plan_slice_items(problem, plan));
+            while (rs_slices_next(&slices, &slice)) {
+                stretches += rs_box_intersect(problem->ndim, &slice, &step.box, &wanted)
+                                 ? count_groups(problem, plan, &wanted)
+                                 : 0;
             }
-            group += bytes;
-            temp += bytes;
         }
-        number++;
-    } while (rs_index_next(problem->ndim, lo, hi, index));
-    appends += rs_ceil_div(group, plan->spill.append_bytes);
-    int64_t spilled = number - plan->spill.resident;
-    RS_TRY(compare("groups", rs_ceil_div(spilled, plan->spill.group), plan->spill.n_groups, err));
+    }
+    RS_TRY(compare("blocks out of order", wrong, 0, err));
+    RS_TRY(compare("blocks written", written, problem->n_target, err));
+    RS_TRY(compare("elements read", read, problem->n_elements, err));
     RS_TRY(compare("temporary bytes", temp, plan->predicted.temp_bytes, err));
-    return compare("write seeks", appends + problem->n_target, plan->predicted.write_seeks, err);
+    return compare("stretches", stretches, plan->spill.n_stretches, err);
 }
 
 resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err)

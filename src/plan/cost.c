@@ -238,29 +238,50 @@ int64_t rs_plan_charge(int64_t bytes, int64_t n)
         bytes, saturating_add(saturating_mul(pages, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
 }
 
-static int64_t least_staging(const rs_plan *plan, int64_t itemsize)
+/* Of one worker: an area or two, and its codecs. */
+static int64_t least_staging(const rs_problem *problem, const rs_plan *plan)
 {
-    return saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, rs_max(RS_LEAST_STAGING, itemsize)));
+    int64_t area = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
+    return saturating_add(rs_problem_coder(problem),
+                          saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, area)));
 }
 
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
 {
-    return saturating_add(RS_FIXED_BYTES, least_staging(plan, problem->itemsize));
+    return saturating_add(RS_FIXED_BYTES, least_staging(problem, plan));
+}
+
+int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n)
+{
+    int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
+    int64_t staging = saturating_mul(plan->n_staging, rs_max(RS_FAIR_STAGING, least + 4096));
+    return saturating_mul(n, saturating_add(RS_WORKER_BYTES + rs_problem_coder(problem), staging));
+}
+
+int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
+{
+    int64_t bytes = plan->staging_bytes;
+    if (problem->source.coding.staging > 0) {
+        return INT64_MAX;
+    }
+    /* small areas are never read directly */
+    return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - RS_DIRECT_EXTRA : bytes) / problem->itemsize);
 }
 
 void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int most_workers, int64_t ahead)
 {
-    int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, itemsize);
-    int64_t rest = peak - least_staging(plan, itemsize);
-    int64_t left = plan->memory - rest, fair = RS_WORKER_BYTES + plan->n_staging * (int64_t)RS_FAIR_STAGING;
-    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most_workers, left / fair));
+    int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
+    int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
+    int64_t worker = RS_WORKER_BYTES + rs_problem_coder(problem); /* beside staging; the first has no stack of ours */
+    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most_workers, left / rs_plan_workers(problem, plan, 1)));
     /* beyond what is fair, staging shares with what is read ahead */
-    int64_t share = (left - (n - 1) * RS_WORKER_BYTES) / (n * plan->n_staging);
+    int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);
     share = n > 1 ? rs_max(rs_min(share, RS_FAIR_STAGING), share / 2) : share;
     int64_t bytes = rs_max(least, rs_min(rs_max(RS_MOST_STAGING, itemsize), share - 4096));
     plan->n_workers = (int)n;
-    plan->staging_bytes = bytes - bytes % itemsize;
-    peak = rest + (n - 1) * RS_WORKER_BYTES + n * plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
+    plan->staging_bytes = rs_max(least, bytes - bytes % itemsize);
+    peak =
+        rest + n * worker - RS_WORKER_BYTES + n * plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
     plan->predicted.peak_bytes = plan->thrifty ? peak : rs_max(peak, rs_min(plan->memory, peak + ahead));
 }
 

@@ -122,7 +122,7 @@ static int draw_notes(rs_picture *picture, int y)
         rs_svg_text(&picture->svg, "note", EDGE, y += 14 * PX,
                     "both grids are the same: blocks are copied one by one, nothing waits in memory");
     } else if (plan->kind == RS_PLAN_SPILL) {
-        int64_t seeks = plan->spill.n_groups + plan->predicted.write_seeks - picture->problem->n_target;
+        int64_t seeks = 2 * plan->spill.n_stretches;
         rs_svg_text(&picture->svg, "note", EDGE, y += 14 * PX,
                     "%s go through a temporary file, at %s seeks that the panels below do not show",
                     rs_word_bytes(plan->predicted.temp_bytes, bytes), rs_word_count(seeks, count));

@@ -204,9 +204,9 @@ static int64_t total_of(const rs_picture *picture, rs_step_kind step)
     const rs_plan *plan = picture->plan;
     bool spills = plan->kind == RS_PLAN_SPILL;
     if (step == RS_STEP_READ) {
-        return plan->predicted.read_seeks - (spills ? plan->spill.n_groups : 0);
+        return plan->predicted.read_seeks - (spills ? plan->spill.n_stretches : 0);
     }
-    return spills ? picture->problem->n_target : plan->predicted.write_seeks;
+    return plan->predicted.write_seeks - (spills ? plan->spill.n_stretches : 0);
 }
 
 void rs_panels_seeks(rs_picture *picture, rs_step_kind step, rs_flow *flow)

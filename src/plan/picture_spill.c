@@ -42,7 +42,7 @@ int rs_panel_spill(rs_picture *picture, rs_area box)
     int y = bar.y + bar.h + 16 * PX;
     rs_svg_text(&picture->svg, "ax", bar.x, y, "dotted: in memory while the source is read");
     rs_svg_text(&picture->svg, "ax", bar.x, y + 14 * PX,
-                "hatched: collected in appends of %s, read back group by group",
-                rs_word_bytes(spill->append_bytes, w[0]));
+                "hatched: through a temporary file in %s stretches, read back group by group",
+                rs_word_count(spill->n_stretches, w[0]));
     return y + 24 * PX;
 }

@@ -35,7 +35,7 @@ typedef struct rs_spill {
     int64_t resident; /* blocks */
     int64_t group;    /* blocks in a group */
     int64_t n_groups;
-    int64_t append_bytes; /* what is collected for a group before it is written, in one piece */
+    int64_t n_stretches; /* of the temporary file: what of one slice of the source belongs to one group */
 } rs_spill;
 
 typedef struct rs_plan {
@@ -66,6 +66,7 @@ typedef struct rs_request {
     int n_staging;                /* 0 counts as 1 */
     const char *minimize;         /* NULL: "seconds" */
     const resplit_device *device; /* NULL: "ssd" */
+    int processors;               /* that decode and encode; 0 counts as 1 */
 } rs_request;
 
 typedef struct rs_strategy {
@@ -142,6 +143,9 @@ bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
 int64_t rs_plan_charge(int64_t bytes, int64_t n);
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
 
+/* What `n` workers more need, with as much staging as is fair. */
+int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n);
+
 /*
  * Gives what is left of the budget, when the plan needs `peak` with one worker and staging at its least, to what makes a run
  * faster: more staging, more workers, at most `ahead` bytes for reading on while units are still being written. Sets
@@ -155,7 +159,13 @@ int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
 /* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do not allow it. */
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
 
+/* Elements in a slice of the source: what fits staging; all of a block that is encoded. */
+int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan);
+
 /* ---- strategy_spill.c ---- */
+
+/* The group that target block `number` is spilled with; -1: it is resident. */
+int64_t rs_spill_group(const rs_plan *plan, int64_t number);
 
 /* Bytes of the target blocks before block `number` in C order of the grid. */
 int64_t rs_spill_bytes_before(const rs_problem *problem, int64_t number);
@@ -186,9 +196,11 @@ enum {
     RS_MOST_STAGING = 1 << 20,   /* stays in cache; larger transfers gain nothing */
     RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
     RS_MOST_WORKERS = 8,
+    RS_GOOD_WORKERS = 4,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
+    RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };
 

@@ -24,14 +24,28 @@ static const resplit_device *device_of(const rs_request *request)
     return request->device != NULL ? request->device : rs_device_find("ssd");
 }
 
-/* "auto" looks for seconds, a search by its own name for seeks, unless told otherwise. */
-static rs_price price_of(const rs_request *request)
+/* Of one byte of elements, by so many workers, as far as there are processors for them. */
+static double coding_seconds(const rs_layout *layout, const rs_request *request, int n_workers)
+{
+    return layout->coding.seconds / (double)rs_max(1, rs_min(request->processors, n_workers));
+}
+
+static double stored_ratio(const rs_layout *layout)
+{
+    return layout->coding.ratio > 0 ? layout->coding.ratio : 1;
+}
+
+/* "auto" looks for seconds, a search by its own name for seeks, unless told otherwise. Bytes that are read more than once are
+   the source's, so it is those that have a price. */
+static rs_price price_of(const rs_problem *problem, const rs_request *request)
 {
     const resplit_device *device = device_of(request);
     bool by_name = request->strategy != NULL && strcmp(request->strategy, "auto") != 0;
     const char *minimize = request->minimize != NULL ? request->minimize : by_name ? "seeks" : "seconds";
     if (strcmp(minimize, "seconds") == 0) {
-        return (rs_price){device->latency / device->depth, 1 / device->read_bandwidth};
+        return (rs_price){device->latency / device->depth,
+                          stored_ratio(&problem->source) / device->read_bandwidth
+                              + coding_seconds(&problem->source, request, RS_MOST_WORKERS)};
     }
     return strcmp(minimize, "bytes") == 0 ? (rs_price){1e-3, 1} : (rs_price){1, 0};
 }
@@ -42,7 +56,7 @@ resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, con
     *out = (rs_plan){.strategy = strategy,
                      .ndim = problem->ndim,
                      .memory = request->memory,
-                     .price = price_of(request),
+                     .price = price_of(problem, request),
                      .thrifty = request->minimize != NULL && strcmp(request->minimize, "memory") == 0,
                      .n_staging = request->n_staging > 0 ? request->n_staging : 1};
     memcpy(out->loop, problem->source.order, sizeof out->loop);
@@ -90,7 +104,7 @@ uint64_t rs_plan_hash(const rs_plan *plan)
             hash = rs_mix(hash, rs_axis_span(axis, i).hi);
         }
     }
-    return rs_mix(rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups), spill->append_bytes);
+    return rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups);
 }
 
 /* ---- What is minimized ----------------------------------------------------------------------- */
@@ -174,6 +188,20 @@ static double haste_of(const rs_plan *plan)
            + visits * visit;
 }
 
+/* The device's, for what is stored, and the processors', for codecs. */
+static double seconds_in_all(const rs_problem *problem, const rs_request *request, const rs_plan *plan)
+{
+    const resplit_cost *cost = &plan->predicted;
+    resplit_cost stored = *cost;
+    double read = (double)(cost->bytes_read - cost->temp_bytes),
+           written = (double)(cost->bytes_written - cost->temp_bytes);
+    stored.bytes_read = cost->temp_bytes + (int64_t)(read * stored_ratio(&problem->source));
+    stored.bytes_written = cost->temp_bytes + (int64_t)(written * stored_ratio(&problem->target));
+    return rs_device_seconds(device_of(request), &stored, false)
+           + read * coding_seconds(&problem->source, request, plan->n_workers)
+           + written * coding_seconds(&problem->target, request, plan->n_workers);
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static resplit_status propose(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
@@ -185,7 +213,7 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
         rs_plan_release(out);
         return rc;
     }
-    out->seconds = rs_device_seconds(device_of(request), &out->predicted, false);
+    out->seconds = seconds_in_all(problem, request, out);
     return RESPLIT_OK;
 }
 
@@ -205,6 +233,7 @@ static void try_with_less(const rs_strategy *strategy, const rs_problem *problem
         }
         plan.memory = request->memory;
         bool fits = plan.kind != RS_PLAN_BUFFERS || rs_plan_predict(problem, &plan);
+        plan.seconds = seconds_in_all(problem, request, &plan); /* with more workers */
         if (!fits || haste_of(&plan) >= haste_of(best)) {
             rs_plan_release(&plan);
             return;
@@ -224,7 +253,8 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
         resplit_error why;
         rs_plan plan;
         /* best is the cheapest single pass, but not the one with the least memory */
-        if ((!strategies[i]->by_auto && by[0] != memory_of) || !strategies[i]->applies(problem)) {
+        bool asked = strategies[i]->by_auto || by[0] == memory_of;
+        if (!asked || !strategies[i]->applies(problem) || (problem->verbatim && strategies[i] != &rs_strategy_copy)) {
             continue;
         }
         resplit_status rc = propose(strategies[i], problem, request, &plan, &why);

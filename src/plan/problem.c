@@ -66,6 +66,16 @@ void rs_problem_release(rs_problem *problem)
     *problem = (rs_problem){0};
 }
 
+int64_t rs_problem_staging(const rs_problem *problem)
+{
+    return rs_max(problem->itemsize, rs_max(problem->source.coding.staging, problem->target.coding.staging));
+}
+
+int64_t rs_problem_coder(const rs_problem *problem)
+{
+    return problem->source.coding.coder + problem->target.coding.coder;
+}
+
 static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)
 {
     for (int d = 0; d < layout->ndim; d++) {
@@ -76,7 +86,7 @@ static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)
         }
         hash = rs_mix(hash, layout->order[d]);
     }
-    return hash;
+    return layout->atomic ? rs_mix(hash, layout->atomic) : hash;
 }
 
 uint64_t rs_problem_hash(const rs_problem *problem)

@@ -19,12 +19,17 @@ typedef struct rs_problem {
     int64_t source_index[RS_MAX_NDIM]; /* index, in the whole source, of the first block that is seen */
     int64_t n_source, n_target;        /* blocks                                                     */
     int64_t *cuts;                     /* owned; what uneven axes borrow                             */
+    bool verbatim;                     /* stored bytes of a block mean the same on both sides: they can be copied */
 } rs_problem;
 
 /* The region of `source` that starts at `origin` and has the shape of `target`. Copies all it needs. */
 resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
                                resplit_error *err);
 void rs_problem_release(rs_problem *problem);
+
+/* Staging that a worker needs at least, and what its codecs need beside. */
+int64_t rs_problem_staging(const rs_problem *problem);
+int64_t rs_problem_coder(const rs_problem *problem);
 
 /* Two problems with the same hash have the same plans. */
 uint64_t rs_problem_hash(const rs_problem *problem);

@@ -61,6 +61,7 @@ void rs_steps_init(rs_steps *steps, const rs_problem *problem, const rs_plan *pl
     memset(steps, 0, sizeof *steps);
     steps->problem = problem;
     steps->plan = plan;
+    steps->group = -1;
     set_buffer(steps);
 }
 
@@ -123,21 +124,109 @@ static bool next_block(rs_steps *steps)
     return rs_index_next(steps->plan->ndim, steps->lo, steps->hi, steps->index);
 }
 
-bool rs_steps_next(rs_steps *steps, rs_step *out)
+/* ---- Spill ------------------------------------------------------------------------------------- */
+
+static void index_of(const rs_layout *layout, int64_t number, int64_t *index)
 {
-    if (steps->phase == RS_STEPS_DONE) {
+    for (int d = layout->ndim - 1; d >= 0; d--) {
+        index[d] = number % layout->axis[d].n;
+        number /= layout->axis[d].n;
+    }
+}
+
+/* The target blocks that are written in this round: from, and behind the last. */
+static rs_span round_of(const rs_steps *steps)
+{
+    const rs_spill *spill = &steps->plan->spill;
+    int64_t from = spill->resident + steps->group * spill->group;
+    return steps->group < 0 ? (rs_span){0, spill->resident}
+                            : (rs_span){from, rs_min(steps->problem->n_target, from + spill->group)};
+}
+
+/* The smallest box that holds the target blocks of a round. */
+static rs_box bounds_of(const rs_problem *problem, rs_span blocks)
+{
+    int64_t first[RS_MAX_NDIM], last[RS_MAX_NDIM];
+    bool apart = false; /* along a slower axis: then whole faster axes lie between */
+    index_of(&problem->target, blocks.lo, first);
+    index_of(&problem->target, blocks.hi - 1, last);
+    rs_box a = rs_layout_box(&problem->target, first), b = rs_layout_box(&problem->target, last);
+    for (int d = 0; d < problem->ndim; d++) {
+        if (apart) {
+            a.lo[d] = 0;
+            b.hi[d] = problem->shape[d];
+        }
+        apart = apart || a.lo[d] != b.lo[d];
+    }
+    memcpy(a.hi, b.hi, sizeof a.hi);
+    return a;
+}
+
+static void start_round(rs_steps *steps)
+{
+    rs_box all = steps->buffer;
+    if (steps->group >= 0) {
+        all = bounds_of(steps->problem, round_of(steps));
+    }
+    steps->phase = RS_STEPS_READING;
+    rs_layout_range(&steps->problem->source, &all, steps->lo, steps->hi);
+    memcpy(steps->index, steps->lo, sizeof steps->index);
+}
+
+/* The next block of a round that is written. */
+static bool next_of_round(rs_steps *steps, bool first)
+{
+    rs_span blocks = round_of(steps);
+    int64_t number = first ? blocks.lo : rs_layout_block_number(&steps->problem->target, steps->index) + 1;
+    steps->phase = RS_STEPS_WRITING;
+    if (number >= blocks.hi) {
         return false;
     }
+    index_of(&steps->problem->target, number, steps->index);
+    return true;
+}
+
+static bool next_of_spill(rs_steps *steps)
+{
+    if (steps->phase == RS_STEPS_START) {
+        start_round(steps);
+        return true;
+    }
+    bool reading = steps->phase == RS_STEPS_READING;
+    if ((reading && next_block(steps)) || next_of_round(steps, reading)) {
+        return true;
+    }
+    if (++steps->group == steps->plan->spill.n_groups) {
+        steps->phase = RS_STEPS_DONE;
+        return false;
+    }
+    start_round(steps);
+    return true;
+}
+
+static bool next_of_buffers(rs_steps *steps)
+{
     bool more = steps->phase != RS_STEPS_START
                 && (next_block(steps) || (steps->phase == RS_STEPS_READING && start_writing(steps)));
-    if (!more) {
-        if (steps->phase != RS_STEPS_START && !next_buffer(steps)) {
-            steps->phase = RS_STEPS_DONE;
-            return false;
-        }
-        start_reading(steps);
+    if (more) {
+        return true;
+    }
+    if (steps->phase != RS_STEPS_START && !next_buffer(steps)) {
+        steps->phase = RS_STEPS_DONE;
+        return false;
+    }
+    start_reading(steps);
+    return true;
+}
+
+bool rs_steps_next(rs_steps *steps, rs_step *out)
+{
+    bool spills = steps->plan->kind == RS_PLAN_SPILL;
+    if (steps->phase == RS_STEPS_DONE || !(spills ? next_of_spill(steps) : next_of_buffers(steps))) {
+        return false;
     }
     memcpy(out->block, steps->index, sizeof out->block);
+    out->group = steps->group;
     if (steps->phase == RS_STEPS_READING) {
         make_read(steps, out);
     } else {

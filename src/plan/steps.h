@@ -6,6 +6,8 @@
  *     for each buffer, in loop order:
  *         READ   the part of each source block that lies in the buffer
  *         WRITE  each unit that is now complete: a target block, cut at buffer borders along the axes not kept
+ *
+ * A spill has one buffer. It reads the source and writes the resident blocks, then reads each group back and writes its blocks.
  */
 #ifndef RS_STEPS_H
 #define RS_STEPS_H
@@ -19,6 +21,7 @@ typedef struct rs_step {
     int64_t block[RS_MAX_NDIM]; /* index of the source (READ) or target (WRITE) block, as the problem counts */
     rs_box stored;              /* that block */
     rs_box box;                 /* what is read or written of it */
+    int64_t group;              /* READ in a spill: what belongs to this group, from the temporary file; else -1 */
     bool opens, closes;         /* WRITE: the first, the last unit of its block */
 } rs_step;
 
@@ -30,6 +33,7 @@ typedef struct rs_steps {
     enum { RS_STEPS_START, RS_STEPS_READING, RS_STEPS_WRITING, RS_STEPS_DONE } phase;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* blocks of the current phase */
     int64_t index[RS_MAX_NDIM];
+    int64_t group; /* of a spill: -1 while the source is read */
 } rs_steps;
 
 /*

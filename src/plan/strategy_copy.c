@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* strategy_copy.c - source and target have the same grid: blocks move one by one, their bytes as they are. */
+/*
+ * strategy_copy.c - source and target have the same grid: blocks move one by one, their bytes as they are, or decoded and
+ * encoded anew.
+ */
 #include "plan/plan.h"
 
 static bool has_same_cuts(const rs_axis *a, const rs_axis *b)
@@ -11,10 +14,9 @@ static bool has_same_cuts(const rs_axis *a, const rs_axis *b)
     return same;
 }
 
-/* Blocks that are read and written whole mean encoded bytes; those are not known to be the same. */
 static bool applies(const rs_problem *problem)
 {
-    bool same = !problem->source.atomic && !problem->target.atomic;
+    bool same = problem->source.atomic == problem->target.atomic;
     for (int d = 0; same && d < problem->ndim; d++) {
         same = has_same_cuts(&problem->source.axis[d], &problem->target.axis[d])
                && (problem->source.order[d] == problem->target.order[d] || problem->ndim == 1);
@@ -24,13 +26,16 @@ static bool applies(const rs_problem *problem)
 
 static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
 {
-    resplit_cost floor = rs_plan_floor(problem);
-    int64_t fixed = rs_plan_fixed(problem, plan);
     for (int d = 0; d < plan->ndim; d++) {
         rs_plan_cut_groups(plan, d, &problem->target.axis[d], 1);
     }
     plan->kind = RS_PLAN_COPY;
-    plan->predicted = floor;
+    if (problem->source.coding.staging > 0 || problem->target.coding.staging > 0) {
+        plan->n_staging = 2; /* decoded from one, encoded in the other */
+    }
+    int64_t fixed = rs_plan_fixed(problem, plan);
+    (void)rs_plan_predict(problem, plan); /* buffers are blocks: each is accessed once */
+    plan->predicted.held_bytes = 0;
     plan->predicted.peak_bytes = fixed;
     if (fixed > plan->memory) {
         return rs_plan_refuse(problem, plan, err);

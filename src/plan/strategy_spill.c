@@ -2,21 +2,18 @@
 /*
  * strategy_spill.c - the source once, in order, through a temporary file where memory is short.
  *
- * While the source is read, some target blocks are resident in memory; pieces of the others are collected, group by group, and
- * appended to the group's own stretch of one temporary file. Then each group is read back in one go, and its blocks are
+ * While the source is read, some target blocks are resident in memory; what belongs to others goes to the temporary file, slice by
+ * slice of the source, each group of blocks to its own part of the file. Then each group is read back, and its blocks are
  * written whole. As in a hybrid hash join, only what does not fit goes to disk twice: with a share s of the target resident,
  * 2 + 2 (1 - s) times the array is moved, however the two grids lie.
  *
- *     pass 1: resident blocks   + n_groups append buffers  + staging     <= memory
- *     pass 2: blocks of a group                            + staging     <= memory
+ *     pass 1: resident blocks     + staging     <= memory
+ *     pass 2: blocks of a group   + staging     <= memory, and room for the next group while one is written, where there is
  */
-#include "base/budget.h"
+#include "geometry/slices.h"
 #include "plan/plan.h"
 
-enum {
-    LEAST_APPEND = 4 * 1024,   /* one page: less would cost a seek for almost nothing */
-    MOST_APPEND = 1024 * 1024, /* a disk does not get faster beyond this */
-};
+#include <string.h>
 
 static bool applies(const rs_problem *problem)
 {
@@ -48,31 +45,20 @@ static int64_t blocks_in(int64_t memory, int64_t block, int64_t most)
     return fits;
 }
 
-static int64_t append_memory(const rs_plan *plan, int64_t n_groups, int64_t append)
-{
-    int64_t one = rs_budget_charge(plan->memory, append) + RS_PIECE_BYTES, all;
-    return rs_mul(one, n_groups, &all) ? all : INT64_MAX;
-}
-
-/* Groups as large as pass 2 allows, then as many residents as pass 1 allows. False: there is not enough memory. */
+/* Half of the memory for a group, if it has room for a block; all for residents. False: there is not enough memory. */
 static bool divide(const rs_problem *problem, rs_plan *plan, int64_t memory)
 {
     int64_t block = block_bytes(problem), n = problem->n_target;
-    int64_t room = memory - rs_plan_fixed(problem, plan);
+    int64_t room = memory - rs_plan_fixed(problem, plan), others = rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1);
     rs_spill *spill = &plan->spill;
-    spill->group = blocks_in(room, block, n);
+    if (others <= memory / 4 && blocks_in(room - others, block, n) > 0 && !plan->thrifty) {
+        room -= others; /* all memory could be filled with blocks, but one worker alone is slow */
+    }
+    spill->resident = blocks_in(room, block, n);
+    spill->group = rs_max(blocks_in(room / 2, block, n), rs_min(1, spill->resident));
     if (spill->group == 0) {
         return false;
     }
-    /* A quarter of the memory collects pieces, if that makes appends large; the rest is for residents. */
-    int64_t groups = rs_ceil_div(n, spill->group);
-    int64_t append = rs_min(MOST_APPEND, room / 4 / groups / 4096 * 4096);
-    spill->append_bytes = rs_max(LEAST_APPEND, append);
-    int64_t appends = append_memory(plan, groups, spill->append_bytes);
-    if (appends > room - rs_plan_charge(0, 0)) {
-        return false;
-    }
-    spill->resident = blocks_in(room - appends, block, n);
     spill->n_groups = rs_ceil_div(n - spill->resident, spill->group);
     return true;
 }
@@ -111,37 +97,83 @@ static int64_t bytes_of_blocks(const rs_problem *problem, int64_t from, int64_t 
     return rs_spill_bytes_before(problem, to) - rs_spill_bytes_before(problem, from);
 }
 
+int64_t rs_spill_group(const rs_plan *plan, int64_t number)
+{
+    const rs_spill *spill = &plan->spill;
+    return number < spill->resident ? -1 : (number - spill->resident) / spill->group;
+}
+
+/* Groups that a slice has something of. Numbers grow along it, so a group that was left does not come again. */
+static int64_t groups_of(const rs_problem *problem, const rs_plan *plan, const rs_box *slice)
+{
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM], n = 0, last = -1;
+    int inner = problem->ndim - 1; /* a row of blocks at a time */
+    rs_layout_range(&problem->target, slice, lo, hi);
+    int64_t row = inner >= 0 ? hi[inner] - lo[inner] : 1;
+    memcpy(index, lo, sizeof index);
+    if (inner >= 0) {
+        hi[inner] = lo[inner] + 1;
+    }
+    do {
+        int64_t number = rs_layout_block_number(&problem->target, index);
+        int64_t from = rs_max(last + 1, rs_spill_group(plan, number)), to = rs_spill_group(plan, number + row - 1);
+        n += rs_max(0, to - rs_max(0, from) + 1);
+        last = rs_max(last, to);
+    } while (rs_index_next(problem->ndim, lo, hi, index));
+    return n;
+}
+
+static int64_t count_stretches(const rs_problem *problem, const rs_plan *plan)
+{
+    const rs_layout *source = &problem->source;
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0}, n = 0;
+    for (int d = 0; d < problem->ndim; d++) {
+        hi[d] = source->axis[d].n;
+    }
+    do {
+        rs_slices slices;
+        rs_box slice, wanted, seen = rs_layout_box(source, index), stored = rs_layout_stored(source, index);
+        rs_slices_init(&slices, problem->ndim, source->order, source->atomic ? &stored : &seen,
+                       rs_plan_slice_items(problem, plan));
+        while (rs_slices_next(&slices, &slice)) {
+            n += rs_box_intersect(problem->ndim, &slice, &seen, &wanted) ? groups_of(problem, plan, &wanted) : 0;
+        }
+    } while (rs_index_next(problem->ndim, lo, hi, index));
+    return n;
+}
+
 /* Exact: sizes of blocks at the border are what they are. */
 static void predict(const rs_problem *problem, rs_plan *plan)
 {
-    const rs_spill *spill = &plan->spill;
+    rs_spill *spill = &plan->spill;
     resplit_cost *cost = &plan->predicted;
     int64_t n = problem->n_target, resident = bytes_of_blocks(problem, 0, spill->resident), largest = resident;
+    int64_t block = block_bytes(problem), fixed = rs_plan_fixed(problem, plan);
     (void)rs_plan_predict(problem, plan); /* with one buffer of everything: each block once */
-    cost->temp_bytes = 0;
     for (int64_t g = 0; g < spill->n_groups; g++) {
         int64_t from = spill->resident + g * spill->group;
-        int64_t bytes = bytes_of_blocks(problem, from, rs_min(n, from + spill->group));
-        cost->temp_bytes += bytes;
-        cost->write_seeks += rs_ceil_div(bytes, spill->append_bytes);
-        cost->read_seeks++;
-        largest = rs_max(largest, bytes);
+        largest = rs_max(largest, bytes_of_blocks(problem, from, rs_min(n, from + spill->group)));
     }
+    int64_t waiting = rs_max(spill->resident, spill->n_groups > 0 ? spill->group : 0);
+    plan->whole_units = true;
+    plan->n_pieces = waiting;
+    cost->held_bytes = largest;
+    rs_plan_set_staging(problem, plan, fixed + rs_plan_charge(waiting * block, waiting), RS_MOST_WORKERS,
+                        RS_MOST_AHEAD);
+    spill->n_stretches = spill->n_groups > 0 ? count_stretches(problem, plan) : 0;
+    cost->temp_bytes = bytes_of_blocks(problem, spill->resident, n);
     cost->bytes_read += cost->temp_bytes;
     cost->bytes_written += cost->temp_bytes;
-    cost->held_bytes = largest;
-    int64_t block = block_bytes(problem), fixed = rs_plan_fixed(problem, plan);
-    int64_t first = rs_plan_charge(spill->resident * block, spill->resident)
-                    + append_memory(plan, spill->n_groups, spill->append_bytes);
-    int64_t second = spill->n_groups > 0 ? rs_plan_charge(spill->group * block, spill->group) : 0;
-    rs_plan_set_staging(problem, plan, fixed + rs_max(first, second), 1, 0);
+    cost->read_seeks += spill->n_stretches;
+    cost->write_seeks += spill->n_stretches;
 }
 
 static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
 {
     int64_t memory = plan->memory;
     plan->kind = RS_PLAN_SPILL;
-    plan->n_staging = 2; /* a slice of the source, and its pieces one after the other */
+    plan->n_staging = 2; /* a slice of the source, and what of it goes to the temporary file */
+    plan->kept = (UINT32_C(1) << plan->ndim) - 1;
     if (!divide(problem, plan, memory)) {
         plan->predicted.peak_bytes = least_memory(problem, plan);
         plan->memory = memory;

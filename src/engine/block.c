@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* block.c - encoded blocks: located, read, decoded; assembled, encoded, written. */
+#include "engine/block.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Stored bytes as a layout of one axis, so that they are moved as everything else is. */
+typedef struct bytes {
+    rs_layout layout;
+    rs_box box;
+} bytes;
+
+static void bytes_init(bytes *b, int64_t n)
+{
+    b->layout = (rs_layout){.ndim = 1, .itemsize = 1, .axis = {rs_axis_even(n, rs_max(1, n))}};
+    b->box = (rs_box){.lo = {0}, .hi = {n}};
+}
+
+static rs_block_file as_bytes(const rs_block_file *file, const bytes *b, int64_t offset)
+{
+    rs_block_file out = *file;
+    out.layout = &b->layout;
+    out.stored = &b->box;
+    out.offset = offset;
+    return out;
+}
+
+static int64_t element_bytes(const rs_block_file *file)
+{
+    return rs_box_volume(file->layout->ndim, file->stored) * file->layout->itemsize;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static resplit_status locate(const rs_block_file *file, rs_place *place, resplit_error *err)
+{
+    struct stat st;
+    *place = (rs_place){.missing = true};
+    if (file->missing) {
+        return RESPLIT_OK;
+    }
+    if (fstat(file->fd, &st) != 0) {
+        return rs_fail_errno(err, errno, "cannot look at '%s'", file->path);
+    }
+    return rs_array_locate(file->array, file->index, file->fd, (int64_t)st.st_size, file->path, place, err);
+}
+
+/* Of several blocks in a file, the message has to say which. */
+static resplit_status say_where(const rs_block_file *file, resplit_status rc, resplit_error *err)
+{
+    char index[RS_MAX_NDIM * 21 + 1] = "";
+    size_t n = 0;
+    if (rc == RESPLIT_OK || err == NULL) {
+        return rc;
+    }
+    for (int d = 0; d < file->layout->ndim; d++) {
+        n += (size_t)snprintf(index + n, sizeof index - n, d > 0 ? ",%lld" : "%lld", (long long)file->index[d]);
+    }
+    resplit_error why = *err;
+    return rs_fail(err, rc, "block %s in '%s': %.400s", file->layout->ndim == 0 ? "()" : index, file->path,
+                   why.message);
+}
+
+resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *file, char *staging, char *place,
+                             char **data, rs_cursor *cursor, resplit_error *err)
+{
+    int64_t n = element_bytes(file);
+    rs_place at;
+    rs_cursor moved = {.next = -1};
+    bytes b;
+    char *stored;
+    *data = place != NULL ? place : staging + rs_stored_room(file->array->most_stored);
+    cursor->seeks++;
+    cursor->bytes += n;
+    RS_TRY(locate(file, &at, err));
+    if (at.missing) {
+        rs_fill(*data, n, file->array->fill, file->layout->itemsize);
+        return RESPLIT_OK;
+    }
+    if (at.bytes > file->array->most_stored) {
+        return rs_fail(err, RESPLIT_EIO, "'%s' has grown since it was opened: a block of %lld bytes", file->path,
+                       (long long)at.bytes);
+    }
+    bytes_init(&b, at.bytes);
+    rs_block_file raw = as_bytes(file, &b, at.offset);
+    RS_TRY(rs_file_read_box(io, &raw, &b.box, staging, &stored, &moved, err));
+    cursor->stored += at.bytes;
+    return say_where(file, rs_decode(decoder, stored, at.bytes, *data, err), err);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static bool is_box(int ndim, const rs_box *a, const rs_box *b)
+{
+    size_t n = (size_t)ndim * sizeof a->lo[0];
+    return memcmp(a->lo, b->lo, n) == 0 && memcmp(a->hi, b->hi, n) == 0;
+}
+
+char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_piece *pieces, const char *background,
+                        char *area)
+{
+    const rs_problem *problem = worker->run->problem;
+    const rs_layout *target = &problem->target;
+    int64_t n = rs_box_volume(problem->ndim, &step->stored) * problem->itemsize;
+    bool whole = is_box(problem->ndim, &step->box, &step->stored);
+    if (whole && pieces->next == NULL && is_box(problem->ndim, &pieces->view.box, &step->stored)) {
+        return pieces->view.base;
+    }
+    rs_view all = rs_view_of(problem->ndim, target->order, &step->stored, problem->itemsize, area);
+    if (background != NULL) {
+        memcpy(area, background, (size_t)n);
+    } else if (!whole) {
+        rs_fill(area, n, worker->run->target->fill, problem->itemsize);
+    }
+    for (; pieces != NULL; pieces = pieces->next) {
+        rs_box common;
+        if (rs_box_intersect(problem->ndim, &pieces->view.box, &step->box, &common)) {
+            rs_view_copy(problem->ndim, problem->itemsize, &common, &all, &pieces->view);
+        }
+    }
+    return area;
+}
+
+/* A file of exactly so many bytes, also where an earlier run left a longer one. */
+static resplit_status write_file(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
+{
+    rs_files *files = &worker->run->targets;
+    rs_block_file file;
+    rs_cursor moved = {.next = -1};
+    struct stat st;
+    bytes b;
+    bytes_init(&b, n);
+    RS_TRY(rs_files_get(files, step->block, n, worker->path[1], &file, err));
+    resplit_status rc = RESPLIT_OK;
+    if (fstat(file.fd, &st) != 0 || (st.st_size > n && ftruncate(file.fd, n) != 0)) {
+        rc = rs_fail_errno(err, errno, "cannot truncate '%s'", file.path);
+    }
+    rs_block_file raw = as_bytes(&file, &b, 0);
+    if (rc == RESPLIT_OK) {
+        rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
+    }
+    rs_files_put(files, &file, true);
+    return rc;
+}
+
+/* `stored` has a sector free behind it: direct writes want it to begin in memory where it begins in a sector. */
+static resplit_status append(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    rs_block_file file;
+    rs_cursor moved = {.next = -1};
+    bytes b;
+    int64_t offset = rs_shards_reserve(run->shards, step->block, n), lead = rs_file_lead(offset);
+    bytes_init(&b, n);
+    RS_TRY(rs_files_get(&run->targets, step->block, 0, worker->path[1], &file, err));
+    if (file.direct >= 0 && n >= RS_DIRECT_WRITE && lead > 0) {
+        memmove(stored + lead, stored, (size_t)n);
+        stored += lead;
+    }
+    rs_block_file raw = as_bytes(&file, &b, offset);
+    resplit_status rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
+    rs_files_put(&run->targets, &file, false);
+    return rc == RESPLIT_OK ? rs_shards_note(run->shards, step->block, offset, n, err) : rc;
+}
+
+static resplit_status store(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
+{
+    worker->cursor.stored += n;
+    return worker->run->shards != NULL ? append(worker, step, stored, n, err)
+                                       : write_file(worker, step, stored, n, err);
+}
+
+resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                              resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const resplit_array *target = run->target;
+    int64_t n = rs_box_volume(run->problem->ndim, &step->stored) * run->problem->itemsize;
+    int64_t n_stored = n, room = rs_stored_room(rs_chain_bound(&target->chain, n));
+    char *elements = rs_block_assemble(worker, step, pieces, NULL, staging + room);
+    worker->cursor.seeks++;
+    worker->cursor.bytes += n;
+    if (!target->write_empty && rs_is_filled(elements, n, target->fill, run->problem->itemsize)) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_encode(worker->encoder, elements, staging, &n_stored, err));
+    return store(worker, step, staging, n_stored, err);
+}
+
+/* ---- As it is -------------------------------------------------------------------------------- */
+
+/* Into a file of its own, or to where it was reserved in a shard, a staging area at a time. */
+static resplit_status copy_bytes(rs_worker *worker, const rs_block_file *from, const rs_place *at,
+                                 const rs_block_file *to, int64_t offset, resplit_error *err)
+{
+    int64_t most = worker->run->plan->staging_bytes - 2 * RS_SECTOR;
+    most = most >= RS_SECTOR ? most / RS_SECTOR * RS_SECTOR : worker->run->plan->staging_bytes;
+    for (int64_t done = 0; done < at->bytes; done += most) {
+        rs_cursor moved = {.next = -1};
+        char *data;
+        bytes b;
+        bytes_init(&b, rs_min(most, at->bytes - done));
+        rs_block_file source = as_bytes(from, &b, at->offset + done), target = as_bytes(to, &b, offset + done);
+        RS_TRY(rs_file_read_box(&worker->io, &source, &b.box, worker->staging[0], &data, &moved, err));
+        RS_TRY(rs_file_write_box(&worker->io, &target, &b.box, data, 0, &moved, err));
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const rs_step *step, rs_cursor *reading,
+                             resplit_error *err)
+{
+    rs_run *run = worker->run;
+    rs_block_file to;
+    rs_place at;
+    int64_t offset = 0, n = rs_box_volume(run->problem->ndim, &step->stored) * run->problem->itemsize;
+    RS_TRY(locate(from, &at, err));
+    reading->seeks++;
+    worker->cursor.seeks++;
+    reading->bytes += n;
+    worker->cursor.bytes += n;
+    if (at.missing) {
+        return RESPLIT_OK;
+    }
+    reading->stored += at.bytes;
+    worker->cursor.stored += at.bytes;
+    if (run->shards != NULL) {
+        offset = rs_shards_reserve(run->shards, step->block, at.bytes);
+    }
+    RS_TRY(rs_files_get(&run->targets, step->block, run->shards != NULL ? 0 : at.bytes, worker->path[1], &to, err));
+    resplit_status rc = RESPLIT_OK;
+    if (run->shards == NULL && ftruncate(to.fd, at.bytes) != 0) {
+        rc = rs_fail_errno(err, errno, "cannot truncate '%s'", to.path);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = copy_bytes(worker, from, &at, &to, offset, err);
+    }
+    rs_files_put(&run->targets, &to, run->shards == NULL);
+    return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->block, offset, at.bytes, err)
+                                                   : rc;
+}

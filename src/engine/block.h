@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * block.h - encoded blocks, which are read and written whole.
+ *
+ *     file --- stored bytes ---> | staging: stored | elements | --- scatter ---> units
+ *     unit --- (padded:) ------> |          stored | elements | --- stored bytes ---> file, or appended to a shard
+ *
+ * A block that is missing is full of the array's fill value, and one that is full of it is not written.
+ */
+#ifndef RS_BLOCK_H
+#define RS_BLOCK_H
+
+#include "engine/run.h"
+
+/*
+ * Reads and decodes the block `file`, in the layout's order, `stored` long. Into `place`, or into staging when that is NULL;
+ * *data says where.
+ */
+resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *file, char *staging, char *place,
+                             char **data, rs_cursor *cursor, resplit_error *err);
+
+/*
+ * The target block of a step in one place, in its order and as long as it is stored: where its only piece is, if that is all of
+ * it; else in `area`. What lies outside the array is taken from `background`, or is the fill value.
+ */
+char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_piece *pieces, const char *background,
+                        char *area);
+
+/* Encodes and writes the target block of a step. */
+resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                              resplit_error *err);
+
+/* The stored bytes of one block as they are, through staging. */
+resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const rs_step *step, rs_cursor *reading,
+                             resplit_error *err);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shards.c - appended blocks, and an index of them. */
+#include "engine/shards.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ENTRY = 16 }; /* bytes of an entry: offset and bytes, in this machine's order */
+
+/* Index of the first block of a shard. */
+static void first_of(const resplit_array *array, int64_t number, int64_t *index)
+{
+    for (int d = array->layout.ndim - 1; d >= 0; d--) {
+        int64_t n = rs_ceil_div(array->layout.axis[d].n, array->shard[d]);
+        index[d] = number % n * array->shard[d];
+        number /= n;
+    }
+}
+
+static int64_t count_shards(const resplit_array *array)
+{
+    int64_t n = 1;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        n *= rs_ceil_div(array->layout.axis[d].n, array->shard[d]); /* no more than there are blocks */
+    }
+    return n;
+}
+
+static resplit_status path_of(const rs_shards *shards, int64_t number, char path[RS_PATH_MAX], resplit_error *err)
+{
+    int64_t index[RS_MAX_NDIM] = {0};
+    char name[RS_NAME_MAX];
+    first_of(shards->array, number, index);
+    RS_TRY(rs_array_block_name(shards->array, index, name, err));
+    return rs_path_join(shards->root, name, path, err);
+}
+
+resplit_status rs_shards_begin(rs_shards *shards, const resplit_array *array, const char *root, int folder,
+                               resplit_error *err)
+{
+    *shards = (rs_shards){.array = array, .root = root, .n = count_shards(array)};
+    shards->fd = openat(folder, RS_SHARDS_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (shards->fd < 0) {
+        return rs_fail_errno(err, errno, "cannot make an index of the shards of '%s'", root);
+    }
+    shards->next = calloc((size_t)shards->n, sizeof *shards->next);
+    if (shards->next == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate the ends of %lld shards", (long long)shards->n);
+    }
+    for (int64_t i = 0; i < shards->n; i++) {
+        char path[RS_PATH_MAX];
+        struct stat st;
+        RS_TRY(path_of(shards, i, path, err));
+        int64_t end = lstat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+        atomic_init(&shards->next[i], rs_max(end, rs_shard_begin(array)));
+    }
+    return RESPLIT_OK;
+}
+
+void rs_shards_end(rs_shards *shards)
+{
+    if (shards->fd >= 0) {
+        (void)close(shards->fd);
+    }
+    free((void *)shards->next);
+    shards->fd = -1;
+    shards->next = NULL;
+}
+
+int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes)
+{
+    return atomic_fetch_add(&shards->next[rs_array_file_number(shards->array, index)], bytes);
+}
+
+resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
+                              resplit_error *err)
+{
+    int64_t shard = rs_array_file_number(shards->array, index);
+    int64_t at = shard * rs_array_shard_blocks(shards->array) + rs_array_shard_position(shards->array, index);
+    uint64_t entry[2] = {(uint64_t)offset, (uint64_t)bytes};
+    return rs_file_write(shards->fd, "the index of the shards", entry, ENTRY, at * ENTRY, err);
+}
+
+/* ---- Finishing ------------------------------------------------------------------------------- */
+
+/* Entries that nobody wrote read as zero: missing. */
+static resplit_status read_entries(const rs_shards *shards, int64_t number, uint64_t *entries, bool *any,
+                                   resplit_error *err)
+{
+    int64_t n = rs_array_shard_blocks(shards->array), want = n * ENTRY, got = 0;
+    for (ssize_t part = 1; got < want && part != 0; got += part) {
+        part = pread(shards->fd, (char *)entries + got, (size_t)(want - got), number * want + got);
+        if (part < 0) {
+            return rs_fail_errno(err, errno, "cannot read the index of the shards of '%s'", shards->root);
+        }
+    }
+    for (int64_t i = got / ENTRY; i < n; i++) {
+        entries[2 * i] = entries[2 * i + 1] = 0;
+    }
+    *any = false;
+    for (int64_t i = 0; i < n; i++) {
+        *any = *any || entries[2 * i + 1] != 0;
+    }
+    return RESPLIT_OK;
+}
+
+/* An index at the end goes behind what was appended, also behind one that a run wrote which was killed here. */
+static resplit_status write_index(const rs_shards *shards, int64_t number, const rs_text *index, resplit_error *err)
+{
+    char path[RS_PATH_MAX];
+    RS_TRY(path_of(shards, number, path, err));
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    int64_t at = rs_shard_begin(shards->array) > 0 ? 0 : atomic_load(&shards->next[number]);
+    resplit_status rc = rs_file_write(fd, path, index->s, (int64_t)index->n, at, err);
+    if (close(fd) != 0 && rc == RESPLIT_OK) {
+        rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
+    }
+    return rc;
+}
+
+static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error *err)
+{
+    for (int64_t i = 0; i < shards->n; i++) {
+        rs_text index = {0};
+        bool any = false;
+        RS_TRY(read_entries(shards, i, entries, &any, err));
+        if (!any) {
+            continue;
+        }
+        resplit_status rc = rs_shard_index(shards->array, entries, &index, err);
+        if (rc == RESPLIT_OK) {
+            rc = write_index(shards, i, &index, err);
+        }
+        rs_text_release(&index);
+        RS_TRY(rc);
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err)
+{
+    int64_t n = rs_array_shard_blocks(shards->array);
+    uint64_t *entries = calloc((size_t)n, ENTRY);
+    if (entries == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate an index of %lld blocks", (long long)n);
+    }
+    resplit_status rc = finish(shards, entries, err);
+    free(entries);
+    return rc;
+}

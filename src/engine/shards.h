@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shards.h - files that hold several blocks, written as blocks become ready, in any order.
+ *
+ *     shard:   [block 7][block 0][block 3] ...        appended, each where the one before it ended
+ *     index:   offset and bytes of every block of every shard, in one file of the part
+ *
+ * When all blocks are written, each shard gets its own index, from that file. So no shard is ever held in memory, and neither is
+ * an index; and a run that goes on with another finds both where that one left them. What was appended and is not in the
+ * index is a gap, which readers skip.
+ */
+#ifndef RS_SHARDS_H
+#define RS_SHARDS_H
+
+#include "engine/files.h"
+
+#include <stdatomic.h>
+
+typedef struct rs_shards {
+    const resplit_array *array;
+    const char *root; /* of the shards; borrowed */
+    int fd;           /* of the index */
+    int64_t n;        /* shards */
+    _Atomic int64_t *next;
+} rs_shards;
+
+/* Begins, or goes on where an earlier run ended. `folder` is open and has the index; `root` gets the shards. */
+resplit_status rs_shards_begin(rs_shards *shards, const resplit_array *array, const char *root, int folder,
+                               resplit_error *err);
+void rs_shards_end(rs_shards *shards);
+
+/* Where the next `bytes` of the shard of a block go, and, when they are there, the note of it. */
+int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes);
+resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
+                              resplit_error *err);
+
+/* Every shard gets its index. */
+resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err);
+
+#define RS_SHARDS_NAME "index" /* in the part */
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * zarr_array.c - a Zarr array as an array: its chunks are the blocks.
+ *
+ *     zarr.json -- zarr_read.c --> rs_zarr --+--> layout: chunks as long at the border as elsewhere, their order of axes
+ *                                            +--> chain, fill value, shards
+ *     files ----- census ------------------------> the largest stored block, what there is, a stamp
+ *
+ * Blocks that are stored as they are can be read and written in parts, like any others. All others are encoded: compressed, in
+ * shards, or at the border of an array whose fill value is not zero, so that what lies outside has to be written too.
+ */
+#include "format/zarr_array.h"
+
+#include "format/drivers.h"
+#include "format/parallel.h"
+#include "format/shard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const rs_format rs_format_zarr2 = {.name = "zarr2", .suffixes = (const char *const[]){NULL}, .has_header = true};
+const rs_format rs_format_zarr3 = {.name = "zarr3", .suffixes = (const char *const[]){NULL}, .has_header = true};
+
+/* ---- Layout ---------------------------------------------------------------------------------- */
+
+static int64_t chunk_bytes(const rs_zarr *zarr)
+{
+    int64_t n = zarr->dtype.itemsize; /* fits: checked when the metadata was read */
+    for (int d = 0; d < zarr->ndim; d++) {
+        n *= zarr->chunk[d];
+    }
+    return n;
+}
+
+/* 'C', 'F', or 0 for any other. */
+static char order_of(const rs_zarr *zarr)
+{
+    bool c = true, f = true;
+    for (int d = 0; d < zarr->ndim; d++) {
+        c = c && zarr->order[d] == d;
+        f = f && zarr->order[d] == zarr->ndim - 1 - d;
+    }
+    return c ? 'C' : f ? 'F' : '\0';
+}
+
+static resplit_status cut_axis(const rs_zarr *zarr, int d, rs_axis *out, resplit_error *err)
+{
+    int64_t extent = zarr->shape[d], chunk = zarr->chunk[d];
+    *out = rs_axis_even(extent, chunk);
+    if (extent > 0 && !rs_mul(out->n, chunk, &out->last)) {
+        return rs_fail(err, RESPLIT_EFORMAT, "%" PRId64 " chunks of %" PRId64 " along axis %d are too many", out->n,
+                       chunk, d);
+    }
+    return RESPLIT_OK;
+}
+
+static void set_coding(resplit_array *array, bool encode, int64_t stored, double ratio)
+{
+    static const int64_t sample = 1 << 20;
+    int64_t n = chunk_bytes(array->zarr);
+    array->layout.atomic = true;
+    array->layout.coding = (rs_coding){
+        .staging = rs_stored_room(stored) + (n + 4095) / 4096 * 4096,
+        .coder = rs_coder_bytes(&array->chain, n, encode),
+        .seconds = rs_chain_seconds(&array->chain, sample, encode) / (double)sample,
+        .ratio = ratio,
+    };
+}
+
+/* Everything but what the files say. Takes the metadata. */
+static resplit_status fill_array(resplit_array *array, resplit_error *err)
+{
+    const rs_zarr *zarr = array->zarr;
+    array->format = zarr->version == 2 ? &rs_format_zarr2 : &rs_format_zarr3;
+    array->chain = zarr->chain;
+    for (int d = 0; d < zarr->ndim; d++) {
+        if (zarr->edges[d] != NULL) {
+            return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                           "axis %d has a rectilinear grid of chunks, which is not supported", d);
+        }
+    }
+    array->layout.ndim = zarr->ndim;
+    array->order = order_of(zarr);
+    RS_TRY(rs_dtype_copy(&zarr->dtype, &array->dtype, err));
+    for (int d = 0; d < zarr->ndim; d++) {
+        RS_TRY(cut_axis(zarr, d, &array->layout.axis[d], err));
+        array->shard[d] = zarr->n_levels > 0 ? zarr->level[0].chunk[d] / zarr->chunk[d] : 0;
+    }
+    array->fill = malloc((size_t)zarr->dtype.itemsize);
+    if (array->fill == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a fill value");
+    }
+    memcpy(array->fill, zarr->fill, (size_t)zarr->dtype.itemsize);
+    RS_TRY(rs_array_finish(array, err));
+    memcpy(array->layout.order, zarr->order, sizeof array->layout.order);
+    array->info.order = array->order = order_of(zarr); /* of one axis or none too */
+    array->info.codec = zarr->chain.n > 0 ? rs_chain_text(&zarr->chain, array->codec) : NULL;
+    array->info.shards = zarr->n_levels > 0 ? zarr->level[0].chunk : NULL;
+    return RESPLIT_OK;
+}
+
+static resplit_status too_large(const rs_zarr *zarr, resplit_error *err)
+{
+    return rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %" PRId64 " bytes are more than their codecs can do",
+                   chunk_bytes(zarr));
+}
+
+/* ---- What the files say ---------------------------------------------------------------------- */
+
+typedef struct survey {
+    resplit_array *array;
+    int folder;
+    pthread_mutex_t lock; /* of what follows */
+    rs_shard_census found;
+    uint64_t stamp;
+} survey;
+
+/* Index of the first block in a file. */
+static void first_of(const resplit_array *array, int64_t number, int64_t *index)
+{
+    for (int d = array->layout.ndim - 1; d >= 0; d--) {
+        int64_t each = rs_max(1, array->shard[d]), n = rs_ceil_div(array->layout.axis[d].n, each);
+        index[d] = number % n * each;
+        number /= n;
+    }
+}
+
+static resplit_status check_size(const resplit_array *array, const char *path, int64_t size, resplit_error *err)
+{
+    int64_t n = chunk_bytes(array->zarr);
+    if (array->encoded || array->zarr->opaque.code != RESPLIT_OK || size == n) {
+        return RESPLIT_OK;
+    }
+    return rs_blockfile_check_size(path, size, 0, n, err);
+}
+
+static resplit_status look_at_file(survey *s, const char *name, const char *path, int64_t number, resplit_error *err)
+{
+    const resplit_array *array = s->array;
+    rs_shard_census found = {0};
+    struct stat st;
+    int fd = openat(s->folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return errno == ENOENT ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    resplit_status rc = RESPLIT_OK;
+    if (fstat(fd, &st) != 0) {
+        rc = rs_fail_errno(err, errno, "cannot look at '%s'", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        rc = rs_fail(err, RESPLIT_EFORMAT, "'%s' is not a regular file", path);
+    } else if (array->zarr->n_levels > 0) {
+        rc = rs_shard_check(array, 0, fd, path, 0, (int64_t)st.st_size, &found, err);
+    } else {
+        found = (rs_shard_census){1, (int64_t)st.st_size, (int64_t)st.st_size};
+        rc = check_size(array, path, (int64_t)st.st_size, err);
+    }
+    (void)close(fd);
+    if (rc != RESPLIT_OK) {
+        return rc;
+    }
+    uint64_t stamp = rs_mix(rs_mix(rs_mix(rs_mix(0, number), st.st_size), st.st_mtim.tv_sec), st.st_mtim.tv_nsec);
+    (void)pthread_mutex_lock(&s->lock);
+    s->found.n += found.n;
+    s->found.bytes += found.bytes;
+    s->found.most = rs_max(s->found.most, found.most);
+    s->stamp += stamp; /* in any order */
+    (void)pthread_mutex_unlock(&s->lock);
+    return RESPLIT_OK;
+}
+
+static resplit_status look(int64_t number, void *payload, resplit_error *err)
+{
+    survey *s = payload;
+    int64_t index[RS_MAX_NDIM] = {0};
+    char name[RS_NAME_MAX];
+    rs_text path = {0};
+    first_of(s->array, number, index);
+    RS_TRY(rs_array_block_name(s->array, index, name, err));
+    RS_TRY(rs_text_add(&path, err, "%.600s/%s", s->array->path, name));
+    resplit_status rc = look_at_file(s, name, path.s, number, err);
+    rs_text_release(&path);
+    return rc;
+}
+
+static resplit_status take_census(resplit_array *array, rs_shard_census *found, resplit_error *err)
+{
+    survey s = {.array = array};
+    if (array->info.n_elements == 0) {
+        return RESPLIT_OK;
+    }
+    s.folder = open(array->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s.folder < 0) {
+        return rs_fail_errno(err, errno, "cannot open the folder '%s'", array->path);
+    }
+    (void)pthread_mutex_init(&s.lock, NULL);
+    resplit_status rc = rs_look_at_all(0, rs_array_file_count(array), look, &s, err);
+    (void)pthread_mutex_destroy(&s.lock);
+    (void)close(s.folder);
+    *found = s.found;
+    array->stamp = s.stamp;
+    return rc;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static resplit_status open_array(const char *path, const resplit_spec *spec, resplit_array *array, resplit_error *err)
+{
+    rs_shard_census found = {0};
+    array->path = rs_strdup(path);
+    array->zarr = calloc(1, sizeof *array->zarr);
+    if (array->path == NULL || array->zarr == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
+    }
+    RS_TRY(rs_zarr_open(path, array->zarr, err));
+    array->encoded = array->zarr->chain.n > 0 || array->zarr->n_levels > 0;
+    RS_TRY(fill_array(array, err));
+    RS_TRY(rs_array_agree(array, spec, err));
+    RS_TRY(take_census(array, &found, err));
+    array->most_stored = found.most;
+    array->info.stored_bytes = found.bytes;
+    array->info.n_stored = found.n;
+    array->fingerprint = rs_manifest_fingerprint(path);
+    array->info.fingerprint = array->fingerprint;
+    if (array->zarr->opaque.code != RESPLIT_OK) {
+        array->encoded = array->layout.atomic = true;
+        return RESPLIT_OK;
+    }
+    if (array->encoded) {
+        double bytes = (double)found.n * (double)chunk_bytes(array->zarr);
+        set_coding(array, false, found.most, bytes > 0 ? (double)found.bytes / bytes : 1);
+        return array->layout.coding.coder >= 0 ? RESPLIT_OK : too_large(array->zarr, err);
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_zarr_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    RS_TRY(rs_array_new(out, err));
+    resplit_status rc = open_array(path, spec, *out, err);
+    if (rc != RESPLIT_OK) {
+        rs_array_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+/* ---- Creating -------------------------------------------------------------------------------- */
+
+/* Lengths of the chunks: what is asked for, else those of the source, where they are even. */
+static resplit_status choose_chunks(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                    int64_t *chunk, resplit_error *err)
+{
+    for (int d = 0; d < source->layout.ndim; d++) {
+        const resplit_chunks *asked = target->chunks != NULL ? &target->chunks[d] : &source->info.chunks[d];
+        bool kept = target->chunks == NULL;
+        if (asked->count > 0) {
+            return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                           "axis %d is cut unevenly, but chunks of a Zarr array are all alike%s", d,
+                           kept ? ": give --chunks" : "");
+        }
+        chunk[d] = kept && source->zarr != NULL ? source->zarr->chunk[d] : asked->length;
+        if (chunk[d] == -1) {
+            chunk[d] = shape[d];
+        }
+        if (chunk[d] < 0 || (chunk[d] == 0 && shape[d] > 0)) {
+            return rs_fail(err, RESPLIT_EINVAL,
+                           "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis", d,
+                           (long long)chunk[d]);
+        }
+        chunk[d] = rs_max(1, chunk[d]);
+    }
+    return RESPLIT_OK;
+}
+
+/* Asked for, or kept: a source with shards keeps them as long as its chunks still fit them. */
+static resplit_status choose_shards(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                    const int64_t *chunk, int64_t *shard, bool *any, resplit_error *err)
+{
+    const rs_zarr *zarr = source->zarr;
+    *any = target->shards != NULL || (target->chunks == NULL && zarr != NULL && zarr->n_levels > 0);
+    for (int d = 0; *any && d < source->layout.ndim; d++) {
+        shard[d] = target->shards != NULL ? target->shards[d] : zarr->level[0].chunk[d];
+        if (shard[d] == -1) {
+            shard[d] = rs_ceil_div(rs_max(1, shape[d]), chunk[d]) * chunk[d];
+        }
+        if (shard[d] < 1 || shard[d] % chunk[d] != 0) {
+            return rs_fail(err, RESPLIT_EINVAL, "axis %d: shards of %lld do not hold whole chunks of %lld", d,
+                           (long long)shard[d], (long long)chunk[d]);
+        }
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status parse_codec(const resplit_array *array, const char *text, rs_chain *chain, resplit_error *err)
+{
+    rs_element element = {array->dtype.kind, array->dtype.itemsize, array->dtype.byteorder};
+    return rs_chain_parse(text, &element, chain, err);
+}
+
+/* What lies outside the array is zero where nobody writes it. */
+static bool needs_padding(const resplit_array *array)
+{
+    bool ragged = false, zero = true;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        ragged = ragged || array->layout.axis[d].last != array->layout.axis[d].extent;
+    }
+    for (int64_t i = 0; i < array->dtype.itemsize; i++) {
+        zero = zero && array->fill[i] == 0;
+    }
+    return ragged && !zero;
+}
+
+static resplit_status set_target_coding(const resplit_array *source, resplit_array *array, resplit_error *err)
+{
+    int64_t n = chunk_bytes(array->zarr), bound = rs_chain_bound(&array->chain, n);
+    double ratio = source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5; /* a guess */
+    if (array->zarr->opaque.code != RESPLIT_OK) {
+        array->encoded = array->layout.atomic = true;
+        return RESPLIT_OK;
+    }
+    array->encoded = array->chain.n > 0 || array->zarr->n_levels > 0 || needs_padding(array);
+    if (!array->encoded) {
+        return RESPLIT_OK;
+    }
+    if (bound < 0) {
+        return too_large(array->zarr, err);
+    }
+    set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1);
+    return array->layout.coding.coder >= 0 ? RESPLIT_OK : too_large(array->zarr, err);
+}
+
+resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                  resplit_array *array, resplit_error *err)
+{
+    int64_t chunk[RS_MAX_NDIM], shard[RS_MAX_NDIM];
+    rs_chain chain = {0};
+    bool sharded;
+    rs_zarr_wish wish = {.version = array->format == &rs_format_zarr2 ? 2 : 3, .shape = shape, .chunk = chunk};
+    RS_TRY(choose_chunks(source, target, shape, chunk, err));
+    RS_TRY(choose_shards(source, target, shape, chunk, shard, &sharded, err));
+    wish.shard = sharded ? shard : NULL;
+    if (target->codec != NULL) {
+        RS_TRY(parse_codec(array, target->codec, &chain, err));
+        wish.chain = &chain;
+    }
+    wish.has_order = target->order != '\0' || source->zarr == NULL;
+    if (wish.has_order) {
+        rs_order_set(source->layout.ndim, array->order == '\0' ? 'C' : array->order, wish.order);
+    }
+    array->write_empty = target->write_empty;
+    array->zarr = calloc(1, sizeof *array->zarr);
+    if (array->zarr == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
+    }
+    RS_TRY(rs_zarr_derive(source->zarr, &array->dtype, source->layout.ndim, &wish, array->zarr, err));
+    rs_dtype_release(&array->dtype);
+    RS_TRY(fill_array(array, err));
+    return set_target_coding(source, array, err);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+int64_t rs_array_file_number(const resplit_array *array, const int64_t *index)
+{
+    int64_t number = 0;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        int64_t each = rs_max(1, array->shard[d]);
+        number = number * rs_ceil_div(array->layout.axis[d].n, each) + index[d] / each;
+    }
+    return number;
+}
+
+int64_t rs_array_file_count(const resplit_array *array)
+{
+    int64_t n = 1;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        n *= rs_ceil_div(array->layout.axis[d].n, rs_max(1, array->shard[d])); /* no more than there are blocks */
+    }
+    return n;
+}
+
+const resplit_error *rs_array_opaque(const resplit_array *array)
+{
+    return array->zarr != NULL && array->zarr->opaque.code != RESPLIT_OK ? &array->zarr->opaque : NULL;
+}
+
+bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
+{
+    const rs_zarr *x = a->zarr, *y = b->zarr;
+    if (x == NULL || y == NULL || !a->encoded || !b->encoded) {
+        return false;
+    }
+    bool same = strcmp(x->dtype.descr, y->dtype.descr) == 0 && memcmp(a->fill, b->fill, (size_t)x->dtype.itemsize) == 0;
+    for (int d = 0; same && d < x->ndim; d++) {
+        int64_t end = b->origin[d] + b->info.shape[d];
+        bool clean =
+            end == a->info.shape[d] || b->info.shape[d] % y->chunk[d] == 0; /* nothing else gets into the padding */
+        same = clean && x->chunk[d] == y->chunk[d] && x->order[d] == y->order[d] && b->origin[d] % x->chunk[d] == 0;
+    }
+    bool opaque = x->opaque.code != RESPLIT_OK || y->opaque.code != RESPLIT_OK;
+    /* what cannot be read goes only to where the metadata say the same */
+    return same
+           && (opaque ? x->opaque.code != RESPLIT_OK && y->opaque.code != RESPLIT_OK
+                      : rs_chain_is(&x->chain, &y->chain));
+}
+
+resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
+{
+    return array->zarr == NULL ? RESPLIT_OK : rs_zarr_print(array->zarr, add, payload, err);
+}
