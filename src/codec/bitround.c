@@ -33,10 +33,11 @@ static rs_element element(const rs_stage *stage)
     return stage->element;
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
     (void)stage;
-    return encode ? 4e9 : 8e9;
+    return encode ? 6.5e9 : 20e9;
 }
 
 #define ROUND(NAME, TYPE_OF)                                                                                           \

@@ -40,10 +40,11 @@ static void describe(const rs_stage *stage, char *text, size_t room)
                    is_usual ? "" : places[stage->set.number[LOCATION]]);
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
     (void)encode;
-    return stage->codec == &rs_codec_fletcher32 ? 1.5e9 : 8e9;
+    return stage->codec == &rs_codec_fletcher32 ? 3.4e9 : 10e9;
 }
 
 static uint32_t crc32(const uint8_t *bytes, int64_t n)

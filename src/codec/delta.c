@@ -38,10 +38,12 @@ static bool lossless(const rs_stage *stage)
            && stored.size >= type.size;
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
     bool is_plain = stage->set.number[DTYPE] == stage->set.number[ASTYPE] && lossless(stage);
-    return is_plain ? (encode ? 6e9 : 1.5e9) : 0.5e9;
+    (void)encode;
+    return is_plain ? 3.8e9 : 0.55e9;
 }
 
 /* ---- Integers of this machine, stored as they are ---------------------------------------------- */
@@ -85,34 +87,35 @@ static void run_plain(int size, bool encode, const rs_pass *pass, int64_t n)
 
 /* ---- All others -------------------------------------------------------------------------------- */
 
-/* Turns numbers into differences to the one before; *last is that one. */
+/* Turns numbers into differences to the one before; *last is that one. Integers are wrapped when they are converted. */
 static void differences(rs_type type, rs_number *v, int64_t n, rs_number *last)
 {
-    for (int64_t k = 0; k < n; k++) {
+    rs_number before = *last;
+    for (int64_t k = 0; type.kind == 'f' && k < n; k++) {
         rs_number next = v[k];
-        if (type.kind == 'f') {
-            v[k].f = rs_round_to(type, v[k].f - last->f);
-        } else if (type.kind == 'b') {
-            v[k].i = v[k].i != last->i;
-        } else {
-            v[k].i = rs_wrap_to(type, (int64_t)((uint64_t)v[k].i - (uint64_t)last->i));
-        }
-        *last = next;
+        v[k].f = rs_round_to(type, next.f - before.f);
+        before = next;
     }
+    for (int64_t k = 0; type.kind != 'f' && k < n; k++) {
+        rs_number next = v[k];
+        v[k].i = type.kind == 'b' ? next.i != before.i : (int64_t)((uint64_t)next.i - (uint64_t)before.i);
+        before = next;
+    }
+    *last = before;
 }
 
-static void sums(rs_type type, rs_number *v, int64_t n, rs_number *total)
+static void sums(rs_type type, rs_number *v, int64_t n, rs_number *last)
 {
-    for (int64_t k = 0; k < n; k++) {
-        if (type.kind == 'f') {
-            total->f = rs_round_to(type, total->f + v[k].f);
-        } else if (type.kind == 'b') {
-            total->i = total->i | v[k].i;
-        } else {
-            total->i = rs_wrap_to(type, (int64_t)((uint64_t)total->i + (uint64_t)v[k].i));
-        }
-        v[k] = *total;
+    rs_number total = *last;
+    for (int64_t k = 0; type.kind == 'f' && k < n; k++) {
+        total.f = rs_round_to(type, total.f + v[k].f);
+        v[k] = total;
     }
+    for (int64_t k = 0; type.kind != 'f' && k < n; k++) {
+        total.i = type.kind == 'b' ? total.i | v[k].i : (int64_t)((uint64_t)total.i + (uint64_t)v[k].i);
+        v[k] = total;
+    }
+    *last = total;
 }
 
 /* NumPy's promote_types. */
@@ -148,6 +151,7 @@ static void run_pieces(rs_type type, rs_type stored, bool encode, const rs_pass 
         int first = at == 0;
         last = first ? v[0] : last;
         (encode ? differences : sums)(in, v + first, n - first, &last);
+        rs_numbers_convert(in, in, v, n);
         rs_numbers_convert(in, to, v, n);
         rs_numbers_store(to, v, n, pass->out + at * to.size);
     }

@@ -123,11 +123,10 @@ static void describe(const rs_stage *stage, char *text, size_t room)
                    rs_type_text(rs_type_unpack(stage->set.number[ASTYPE]), b));
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
-    (void)stage;
-    (void)encode;
-    return 0.3e9;
+    return rs_types_have_half(stage) ? 0.08e9 : encode ? 0.15e9 : 0.65e9;
 }
 
 /* x - offset, or x * scale. *type becomes that of the result. */

@@ -29,10 +29,11 @@ static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
     return encode ? LZ4_sizeofState() : 0;
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
     (void)stage;
-    return encode ? 500e6 : 2000e6;
+    return encode ? 800e6 : 4e9;
 }
 
 static resplit_status open(const rs_stage *stage, int64_t n, bool encode, void **context, resplit_error *err)

@@ -174,6 +174,12 @@ rs_element rs_types_element(const rs_stage *stage)
     return rs_type_element(rs_type_unpack(stage->set.number[1]));
 }
 
+bool rs_types_have_half(const rs_stage *stage)
+{
+    rs_type a = rs_type_unpack(stage->set.number[0]), b = rs_type_unpack(stage->set.number[1]);
+    return (a.kind == 'f' && a.size == 2) || (b.kind == 'f' && b.size == 2);
+}
+
 /* ---- Half precision ---------------------------------------------------------------------------- */
 
 static double from_half(uint16_t h)
@@ -333,14 +339,24 @@ static double from_integer(rs_type from, rs_type to, int64_t value)
 void rs_numbers_convert(rs_type from, rs_type to, rs_number *numbers, int64_t n)
 {
     bool was_real = from.kind == 'f', is_real = to.kind == 'f';
-    for (int64_t k = 0; k < n; k++) {
-        if (was_real && is_real) {
+    if (was_real && is_real) {
+        for (int64_t k = 0; to.size < from.size && k < n; k++) {
             numbers[k].f = rs_round_to(to, numbers[k].f);
-        } else if (was_real) {
+        }
+    } else if (was_real) {
+        for (int64_t k = 0; k < n; k++) {
             numbers[k].i = to_integer(to, numbers[k].f);
-        } else if (is_real) {
+        }
+    } else if (is_real) {
+        for (int64_t k = 0; k < n; k++) {
             numbers[k].f = rs_round_to(to, from_integer(from, to, numbers[k].i));
-        } else {
+        }
+    } else {
+        int shift = 64 - 8 * to.size;
+        for (int64_t k = 0; to.kind == 'i' && k < n; k++) {
+            numbers[k].i = (int64_t)((uint64_t)numbers[k].i << shift) >> shift;
+        }
+        for (int64_t k = 0; to.kind != 'i' && k < n; k++) {
             numbers[k].i = rs_wrap_to(to, numbers[k].i);
         }
     }

@@ -65,4 +65,7 @@ resplit_status rs_count_elements(const rs_stage *stage, const rs_pass *pass, rs_
 int64_t rs_types_bound(const rs_stage *stage, int64_t n);
 rs_element rs_types_element(const rs_stage *stage);
 
+/* Half precision, which is slow, is one of both types. */
+bool rs_types_have_half(const rs_stage *stage);
+
 #endif

@@ -24,10 +24,12 @@ static int64_t bound(const rs_stage *stage, int64_t n)
     return rs_ceil_div(n, 8) + 1;
 }
 
+/* Measured as in zstd.c. */
 static double speed(const rs_stage *stage, bool encode)
 {
     (void)stage;
-    return encode ? 1.5e9 : 3e9;
+    (void)encode;
+    return 1.5e9;
 }
 
 static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)

@@ -39,7 +39,7 @@ static const char *const texts[] = {
     "astype:i4:f2+bz2:1",
 };
 
-enum { N_TEXTS = sizeof texts / sizeof texts[0] };
+enum { N_TEXTS = sizeof texts / sizeof texts[0], GUARD = 64 };
 
 static void again(const rs_chain *chain, const uint8_t *block, int64_t n)
 {
@@ -74,13 +74,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = texts[data[0] % N_TEXTS];
     rs_element element = strcmp(text, "packbits") == 0 ? (rs_element){'b', 1, '|'} : (rs_element){'u', 2, '<'};
     int64_t n = 24 * (int64_t)data[1];
-    uint8_t *block = malloc((size_t)n + 1); /* one more: not NULL when there is nothing */
+    uint8_t *block = malloc((size_t)n + GUARD); /* libraries are not watched by sanitizers: look what they do beyond */
     assert(block != NULL);
+    memset(block + n, 0xa5, GUARD);
     assert(rs_chain_parse(text, &element, &chain, &err) == RESPLIT_OK);
     assert(rs_coder_new(&chain, n, false, &coder, &err) == RESPLIT_OK);
     resplit_status rc = rs_decode(coder, data + 2, (int64_t)size - 2, block, &err);
     assert(rc == RESPLIT_OK || ((rc == RESPLIT_EFORMAT || rc == RESPLIT_EUNSUPPORTED) && err.message[0] != '\0'));
     rs_coder_free(coder);
+    for (int i = 0; i < GUARD; i++) {
+        assert(block[n + i] == 0xa5);
+    }
     if (rc == RESPLIT_OK) {
         again(&chain, block, n);
     }
