@@ -37,6 +37,7 @@ typedef struct parser {
     } open[MAX_DEPTH];
     const char *key; /* of the next value */
     size_t key_n;
+    resplit_status failure; /* of new_value */
     resplit_error *err;
 } parser;
 
@@ -77,7 +78,8 @@ static const char escaped[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
 static bool is_hex4(const char *at, const char *end)
 {
     for (int i = 0; i < 4; i++) {
-        if (at + i >= end || memchr("0123456789abcdefABCDEF", at[i], 22) == NULL) {
+        char c = at + i < end ? at[i] : '\0';
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))) {
             return false;
         }
     }
@@ -156,17 +158,20 @@ static resplit_status scan_number(parser *p)
     return RESPLIT_OK;
 }
 
-static resplit_status new_value(parser *p, rs_json_kind kind, rs_json **out)
+/* NULL: p->failure says why. */
+static rs_json *new_value(parser *p, rs_json_kind kind)
 {
     rs_json_document *document = p->document;
     if (document->n == MAX_VALUES) {
-        return rs_fail(p->err, RESPLIT_EFORMAT, "'%s' has more than the %d JSON values that are read", p->path,
-                       MAX_VALUES);
+        p->failure = rs_fail(p->err, RESPLIT_EFORMAT, "'%s' has more than the %d JSON values that are read", p->path,
+                             MAX_VALUES);
+        return NULL;
     }
     if (document->n % CHUNK == 0) {
         chunk *more = malloc(sizeof *more);
         if (more == NULL) {
-            return rs_fail(p->err, RESPLIT_ENOMEM, "no memory for the JSON values of '%s'", p->path);
+            p->failure = rs_fail(p->err, RESPLIT_ENOMEM, "no memory for the JSON values of '%s'", p->path);
+            return NULL;
         }
         more->before = document->last;
         document->last = more;
@@ -185,8 +190,7 @@ static resplit_status new_value(parser *p, rs_json_kind kind, rs_json **out)
     if (p->depth > 0) {
         p->open[p->depth - 1].last = value;
     }
-    *out = value;
-    return RESPLIT_OK;
+    return value;
 }
 
 static bool take_word(parser *p, rs_json_kind *kind)
@@ -211,12 +215,14 @@ static bool take_word(parser *p, rs_json_kind *kind)
 
 static resplit_status open_value(parser *p, rs_json_kind kind)
 {
-    rs_json *value;
     if (p->depth == MAX_DEPTH) {
         return rs_fail(p->err, RESPLIT_EFORMAT, "'%s' has JSON values that are nested more than %d deep", p->path,
                        MAX_DEPTH);
     }
-    RS_TRY(new_value(p, kind, &value));
+    rs_json *value = new_value(p, kind);
+    if (value == NULL) {
+        return p->failure;
+    }
     p->open[p->depth].value = value;
     p->open[p->depth++].last = NULL;
     p->at++;
@@ -227,7 +233,6 @@ static resplit_status open_value(parser *p, rs_json_kind kind)
 static resplit_status take_value(parser *p)
 {
     const char *begin = p->at;
-    rs_json *value;
     rs_json_kind kind = RS_JSON_STRING;
     if (begin < p->end && (*begin == '[' || *begin == '{')) {
         return open_value(p, *begin == '[' ? RS_JSON_ARRAY : RS_JSON_OBJECT);
@@ -245,7 +250,10 @@ static resplit_status take_value(parser *p)
     }
     size_t n = (size_t)(p->at - begin);
     p->at = begin;
-    RS_TRY(new_value(p, kind, &value));
+    rs_json *value = new_value(p, kind);
+    if (value == NULL) {
+        return p->failure;
+    }
     value->n = n;
     p->at = begin + n;
     return RESPLIT_OK;

@@ -29,7 +29,7 @@ static int hex4(const char *at)
 {
     int code = 0;
     for (int i = 0; i < 4; i++) {
-        int c = at[i];
+        unsigned char c = (unsigned char)at[i];
         code = code * 16 + (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
     }
     return code;

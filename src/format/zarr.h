@@ -18,6 +18,7 @@
 
 enum {
     RS_MAX_LEVELS = 4,          /* of shards in shards */
+    RS_ZARR_MAX_ITEM = 1 << 20, /* bytes of an element: its fill value is held in memory */
     RS_ZARR_MAX_BYTES = 1 << 26 /* of a metadata file */
 };
 

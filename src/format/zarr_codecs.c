@@ -119,7 +119,7 @@ static resplit_status read_sharding(codec_reader *r, const rs_json *codec, const
     rs_zarr_level level = {.index_first = where != NULL && rs_json_is(where, "start")};
     int64_t part[RS_MAX_NDIM];
     int n;
-    bool known;
+    bool known = false;
     *inner = NULL;
     RS_TRY(rs_zarr_extents(r->path, "chunk_shape", rs_json_get(config, "chunk_shape"), 1, &n, part, r->err));
     if (n != zarr->ndim) {

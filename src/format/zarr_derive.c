@@ -63,6 +63,11 @@ static resplit_status derive_type(deriver *d, const rs_dtype *dtype, resplit_err
     const rs_dtype *before = d->source != NULL ? &d->source->dtype : dtype;
     RS_TRY(d->wish->dtype != NULL ? rs_dtype_parse(d->wish->dtype, &out->dtype, err)
                                   : rs_dtype_copy(before, &out->dtype, err));
+    if (out->dtype.itemsize > RS_ZARR_MAX_ITEM) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                       "elements of %lld bytes cannot be written as Zarr; at most %d are handled",
+                       (long long)out->dtype.itemsize, RS_ZARR_MAX_ITEM);
+    }
     d->cast = d->source != NULL && !rs_dtype_same_values(before, &out->dtype);
     d->swapped = d->source != NULL && !d->cast && before->byteorder != out->dtype.byteorder;
     out->foreign = d->source != NULL && d->source->foreign && !d->cast;

@@ -62,11 +62,15 @@ static bool take_hex(const rs_json *value, int size, uint64_t *bits)
         return false;
     }
     for (size_t i = 0; i < digits; i++) {
-        const char *all = "0123456789abcdef", *found = memchr(all, value->text[i + 3] | 0x20, 16);
-        if (found == NULL || (value->text[i + 3] < '0')) {
+        char c = value->text[i + 3];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) {
             return false;
         }
-        *bits = *bits << 4 | (uint64_t)(found - all);
+        *bits = *bits << 4 | (uint64_t)digit;
     }
     return true;
 }

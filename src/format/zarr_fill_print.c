@@ -16,7 +16,9 @@ resplit_status rs_base64_read(const char *text, size_t n, rs_text *out, bool *go
         uint32_t bits = 0;
         int pads = i + 4 < n ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
         for (int k = 0; k < 4; k++) {
-            const char *digit = k >= 4 - pads ? digits64 : memchr(digits64, text[i + (size_t)k], 64);
+            const char *digit = k >= 4 - pads                 ? digits64
+                                : text[i + (size_t)k] == '\0' ? NULL
+                                                              : strchr(digits64, text[i + (size_t)k]);
             *good = *good && digit != NULL;
             bits = bits << 6 | (digit == NULL ? 0 : (uint32_t)(digit - digits64));
         }

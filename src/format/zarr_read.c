@@ -268,7 +268,7 @@ static resplit_status keep_others(const rs_json *root, rs_zarr *zarr, resplit_er
 resplit_status rs_zarr_read_v2(const char *path, const rs_json *root, rs_zarr *zarr, resplit_error *err)
 {
     int64_t version;
-    int n;
+    int n = 0;
     resplit_error why;
     const rs_json *format = rs_json_get(root, "zarr_format"), *type = rs_json_get(root, "dtype");
     if (!rs_json_int64(format, &version) || version != 2) {
@@ -320,11 +320,13 @@ void rs_zarr_release(rs_zarr *zarr)
     if (zarr == NULL) {
         return;
     }
-    rs_text *texts[] = {&zarr->text,     &zarr->attributes, &zarr->names, &zarr->raw_type,
-                        &zarr->raw_fill, &zarr->raw_codecs, &zarr->extra};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        rs_text_release(texts[i]);
-    }
+    rs_text_release(&zarr->text);
+    rs_text_release(&zarr->attributes);
+    rs_text_release(&zarr->names);
+    rs_text_release(&zarr->raw_type);
+    rs_text_release(&zarr->raw_fill);
+    rs_text_release(&zarr->raw_codecs);
+    rs_text_release(&zarr->extra);
     for (int d = 0; d < RS_MAX_NDIM; d++) {
         free(zarr->edges[d]);
     }

@@ -140,6 +140,11 @@ static resplit_status parse_descr(const char *path, const char *key, const char 
 {
     resplit_error why;
     resplit_status rc = rs_dtype_parse(descr, out, &why);
+    if (rc == RESPLIT_OK && out->itemsize > RS_ZARR_MAX_ITEM) {
+        rc = rs_fail(&why, RESPLIT_EUNSUPPORTED, "they have %lld bytes, and at most %d are handled",
+                     (long long)out->itemsize, RS_ZARR_MAX_ITEM);
+        rs_dtype_release(out);
+    }
     if (rc == RESPLIT_OK || rc == RESPLIT_ENOMEM) {
         return rc == RESPLIT_OK ? rc : rs_fail_with(err, &why);
     }

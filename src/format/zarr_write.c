@@ -38,7 +38,7 @@ static resplit_status add_fill(const rs_zarr *zarr, rs_text *out, resplit_error 
 /* The transpose that leads from one order of axes to another, and a comma; nothing when they are the same. */
 static resplit_status add_transpose(int ndim, const int *from, const int *to, rs_text *out, resplit_error *err)
 {
-    int64_t place[RS_MAX_NDIM];
+    int64_t place[RS_MAX_NDIM] = {0};
     if (memcmp(from, to, (size_t)ndim * sizeof *from) == 0) {
         return RESPLIT_OK;
     }
