@@ -180,31 +180,37 @@ static resplit_status unconsolidate(const char *path, resplit_error *err)
     return rc;
 }
 
+/* The nearest folder above `path` that is there, from the root on; the caller frees *out. */
+static resplit_status find_parent(const char *path, char **out, resplit_error *err)
+{
+    rs_text text = {0};
+    resplit_status rc = rs_text_add(&text, err, "%s%s", *path == '/' ? "" : "./", path);
+    *out = NULL;
+    while (rc == RESPLIT_OK && *out == NULL) {
+        while (text.n > 1 && text.s[text.n - 1] == '/') {
+            text.s[--text.n] = '\0';
+        }
+        while (text.n > 1 && text.s[text.n - 1] != '/') {
+            text.s[--text.n] = '\0';
+        }
+        *out = realpath(text.s, NULL);
+        if (*out == NULL && (errno != ENOENT || text.n <= 1)) {
+            rc = rs_fail_errno(err, errno, "cannot look at '%s'", text.s);
+        }
+    }
+    rs_text_release(&text);
+    return rc;
+}
+
 resplit_status rs_zarr_unconsolidate(const char *array_path, resplit_error *err)
 {
-    rs_text path = {0};
-    char *parent = NULL;
-    resplit_status rc = rs_text_add(&path, err, "%s", array_path);
-    while (rc == RESPLIT_OK && path.n > 1 && path.s[path.n - 1] == '/') {
-        path.s[--path.n] = '\0';
-    }
-    if (rc == RESPLIT_OK) {
-        char *slash = strrchr(path.s, '/');
-        const char *folder = slash == NULL ? "." : slash == path.s ? "/" : path.s;
-        if (slash != NULL && slash != path.s) {
-            *slash = '\0';
-        }
-        parent = realpath(folder, NULL);
-        if (parent == NULL && errno != ENOENT) {
-            rc = rs_fail_errno(err, errno, "cannot look at '%s'", folder);
-        }
-    }
+    char *parent;
+    resplit_status rc = find_parent(array_path, &parent, err);
     /* groups need not have metadata of their own, so all folders are looked at, up to the root */
-    while (rc == RESPLIT_OK && parent != NULL && parent[0] == '/' && parent[1] != '\0') {
+    while (rc == RESPLIT_OK && parent[0] == '/' && parent[1] != '\0') {
         rc = unconsolidate(parent, err);
         *strrchr(parent, '/') = '\0';
     }
     free(parent);
-    rs_text_release(&path);
     return rc;
 }

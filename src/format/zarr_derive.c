@@ -234,13 +234,17 @@ static resplit_status derive_others(const deriver *d, resplit_error *err)
     return d->same_version && source != NULL ? copy_text(&out->extra, &source->extra, err) : RESPLIT_OK;
 }
 
-static resplit_status forget(const char *name, const rs_text *text, void *payload, resplit_error *err)
+/* What cannot be written, or would not be read again, is refused before anything is on disk. */
+static resplit_status read_back(const char *name, const rs_text *text, void *payload, resplit_error *err)
 {
-    (void)name;
-    (void)text;
+    rs_zarr again;
     (void)payload;
-    (void)err;
-    return RESPLIT_OK;
+    if (strcmp(name, ".zattrs") == 0) {
+        return RESPLIT_OK;
+    }
+    resplit_status rc = rs_zarr_parse(strcmp(name, ".zarray") == 0 ? 2 : 3, text->s, text->n, "target", &again, err);
+    rs_zarr_release(&again);
+    return rc;
 }
 
 resplit_status rs_zarr_derive(const rs_zarr *source, const rs_dtype *dtype, int ndim, const rs_zarr_wish *wish,
@@ -262,5 +266,5 @@ resplit_status rs_zarr_derive(const rs_zarr *source, const rs_dtype *dtype, int 
     RS_TRY(derive_codecs(&d, err));
     RS_TRY(derive_fill(&d, err));
     RS_TRY(derive_others(&d, err));
-    return rs_zarr_print(out, forget, NULL, err); /* what cannot be written is refused now */
+    return rs_zarr_print(out, read_back, NULL, err);
 }

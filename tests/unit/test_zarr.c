@@ -670,7 +670,14 @@ static void casts_change_type_and_fill_value(void **state)
     wish.dtype = "|u1";
     assert_fails(rs_zarr_derive(&zarr, NULL, 0, &wish, &out, &err), RESPLIT_EFORMAT, err, "\"fill_value\" is -3");
     rs_zarr_release(&out);
+    wish.names = "[\"x\"]"; /* of two axes */
     wish.fill = "7";
+    wish.version = 3;
+    assert_fails(rs_zarr_derive(&zarr, NULL, 0, &wish, &out, &err), RESPLIT_EFORMAT, err,
+                 "\"dimension_names\" is [\"x\"]");
+    rs_zarr_release(&out);
+    wish.names = NULL;
+    wish.version = 0;
     assert_works(rs_zarr_derive(&zarr, NULL, 0, &wish, &out, &err), err);
     assert_int_equal(out.fill[0], 7);
     rs_zarr_release(&out);
@@ -857,7 +864,7 @@ static void copies_of_metadata_are_made_and_removed(void **state)
                    "{\"shape\": [1], \"zarr_format\": 2},\n    \"y/.zattrs\": {}\n  },\n"
                    "  \"zarr_consolidated_format\": 1\n}\n");
     assert_string_equal(get(*state, "o/.zmetadata"), want);
-    assert_works(rs_zarr_unconsolidate(in(*state, "s/new/"), &err), err);
+    assert_works(rs_zarr_unconsolidate(in(*state, "s/not/yet/there/"), &err), err);
     assert_null(strstr(get(*state, "zarr.json"), "consolidated"));
     assert_has(get(*state, "zarr.json"), "\"attributes\": {\"k\":  [NaN]}");
     assert_works(rs_zarr_unconsolidate(in(*state, "o/y"), &err), err);
