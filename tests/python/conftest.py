@@ -38,12 +38,15 @@ class Runner:
     def __init__(self, path, folder, env):
         self.path, self.folder, self.env = path, folder, env
 
+    def anyhow(self, *args, env=None, **options):
+        """Whatever comes of it."""
+        return subprocess.run([str(self.path), *map(str, args)], cwd=self.folder, env={**self.env, **(env or {})},
+                              stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
+                              stderr=subprocess.PIPE, text=True, timeout=120, **options)
+
     def __call__(self, *args, code=0, env=None, **options):
-        args = [str(self.path), *map(str, args)]
-        done = subprocess.run(args, cwd=self.folder, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-                              stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, text=True,
-                              timeout=120, **options)
-        assert done.returncode == code, f"exit {done.returncode}, expected {code}: {done.stderr}\n{args}"
+        done = self.anyhow(*args, env=env, **options)
+        assert done.returncode == code, f"exit {done.returncode}, expected {code}: {done.stderr}\n{done.args}"
         return done
 
     def json(self, *args, **options):
