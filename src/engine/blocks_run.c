@@ -5,6 +5,31 @@
  */
 #include "engine/block.h"
 
+#include <string.h>
+
+/* Of a block that is missing, what it is full of. */
+static resplit_status read_slice(rs_worker *worker, const rs_block_file *from, const rs_box *slice, char **data,
+                                 rs_cursor *reading, resplit_error *err)
+{
+    const rs_problem *problem = worker->run->problem;
+    int64_t n = rs_box_volume(problem->ndim, slice) * problem->itemsize;
+    if (!from->missing) {
+        return rs_file_read_box(&worker->io, from, slice, worker->staging[0], data, reading, err);
+    }
+    *data = worker->staging[0];
+    rs_fill(*data, n, from->array->fill, problem->itemsize);
+    rs_file_count(from, slice, reading);
+    return RESPLIT_OK;
+}
+
+/* A block that is missing, and means the same when it is missing in the target. */
+static bool stays_missing(const rs_run *run)
+{
+    const resplit_array *source = run->source, *target = run->target;
+    return target->fill != NULL && !target->write_empty
+           && memcmp(source->fill, target->fill, (size_t)run->problem->itemsize) == 0;
+}
+
 /* Reads and writes go forward together; each file has a cursor of its own. */
 static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing,
                                   rs_cursor *reading, resplit_error *err)
@@ -21,11 +46,16 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     }
     rs_slices_init(&slices, problem->ndim, problem->target.order, &write->box, items);
     while (rs_slices_next(&slices, &slice)) {
-        RS_TRY(rs_file_read_box(&worker->io, from, &slice, worker->staging[0], &data, reading, err));
+        RS_TRY(read_slice(worker, from, &slice, &data, reading, err));
         rs_view view = rs_view_of(problem->ndim, problem->target.order, &slice, problem->itemsize, data);
         outgoing->fingerprint =
             rs_fingerprint_add(outgoing->fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &slice, &view));
-        RS_TRY(run->sink(worker, write, &slice, data, err));
+        if (from->missing && stays_missing(run)) {
+            rs_block_file none = {.layout = &problem->target, .stored = &write->stored};
+            rs_file_count(&none, &slice, &worker->cursor);
+        } else {
+            RS_TRY(run->sink(worker, write, &slice, data, err));
+        }
     }
     return RESPLIT_OK;
 }
