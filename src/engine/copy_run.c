@@ -164,7 +164,7 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
     resplit_status rc = RESPLIT_OK;
     rs_shards shards = {.fd = -1};
-    if (rs_array_shard_blocks(run->target) > 1) {
+    if (rs_array_is_sharded(run->target)) {
         run->shards = &shards;
         rc = rs_shards_begin(&shards, run->target, output->data, output->lock, err);
     }

@@ -114,7 +114,9 @@ resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, v
 
 /* ---- Shards: files that hold several encoded blocks, and an index of them ---- */
 
-/* Blocks in a file (1: no shards), and the position of a block among those of its file, in C order. */
+bool rs_array_is_sharded(const resplit_array *array);
+
+/* Blocks in a file, and the position of a block among those of its file, in C order. */
 int64_t rs_array_shard_blocks(const resplit_array *array);
 int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index);
 

@@ -194,9 +194,14 @@ resplit_status rs_shard_check(const resplit_array *array, int level, int fd, con
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+bool rs_array_is_sharded(const resplit_array *array)
+{
+    return array->zarr != NULL && array->zarr->n_levels > 0;
+}
+
 int64_t rs_array_shard_blocks(const resplit_array *array)
 {
-    return array->zarr != NULL && array->zarr->n_levels > 0 ? count_inner(array->zarr, 0) : 1;
+    return count_inner(array->zarr, 0);
 }
 
 int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index)

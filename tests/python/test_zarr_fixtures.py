@@ -10,7 +10,7 @@ import zarr
 from zarr_support import arrays_below, below, equal, fixtures_folder, other_grid, read, unpack, written_chunks
 
 ARCHIVES = ("zarrita", "zarrs", "zarr_implementations")
-MEMORY = ("--memory", "16MiB", "--quiet")
+MEMORY = ("--memory", "256MiB", "--quiet")
 
 # What resplit refuses, by the end of the path in the archive: a fragment of what it says. Everything else has to work.
 REFUSED = {
