@@ -46,7 +46,7 @@ resplit_status rs_chain_add(rs_chain *chain, int version, const char *name, cons
     RS_TRY(rs_check_keys(codec, config, err));
 
     rs_stage *stage = &chain->stage[chain->n];
-    memset(stage, 0, sizeof *stage); /* stages are compared, padding included in nothing but settings */
+    memset(stage, 0, sizeof *stage); /* settings that a codec does not have are compared, too */
     stage->codec = codec;
     stage->element = *element;
     RS_TRY(codec->configure(stage, version, config, err));

@@ -89,8 +89,9 @@ static const char *const no_keys[] = {NULL};
 
 #define FRAME(ID, NAME, KEYS, SUM)                                                                                     \
     {                                                                                                                  \
-        .id = ID, .name = NAME, .kind = RS_ON_BYTES, .keys = KEYS, .decides = 1u << LOCATION, .is_sized = true,        \
-        .is_lossless = true, .configure = configure, .print = print, .describe = describe, .speed = speed, .sum = SUM  \
+        .id = (ID), .name = (NAME), .kind = RS_ON_BYTES, .keys = (KEYS), .decides = 1u << LOCATION, .is_sized = true,  \
+        .is_lossless = true, .configure = configure, .print = print, .describe = describe, .speed = speed,             \
+        .sum = (SUM)                                                                                                   \
     }
 
 const rs_codec rs_codec_crc32 = FRAME("crc32", NULL, keys, crc32);

@@ -220,14 +220,14 @@ static inline uint64_t swapped(uint64_t v, int size)
                        : __builtin_bswap64(v);
 }
 
-#define EACH(TYPE, SET)                                                                                                \
+#define EACH(TYPE, MEMBER, VALUE)                                                                                      \
     for (int64_t k = 0; k < n; k++) {                                                                                  \
         TYPE v;                                                                                                        \
         memcpy(&v, in + k * (int64_t)sizeof v, sizeof v);                                                              \
         if (swap && sizeof v > 1) {                                                                                    \
             v = (TYPE)swapped((uint64_t)v, (int)sizeof v);                                                             \
         }                                                                                                              \
-        SET;                                                                                                           \
+        out[k].MEMBER = (VALUE);                                                                                       \
     }                                                                                                                  \
     break
 
@@ -242,22 +242,22 @@ void rs_numbers_load(rs_type type, const uint8_t *in, int64_t n, rs_number *out)
 {
     bool swap = type.swap;
     switch (type.kind << 8 | type.size) {
-    case 'b' << 8 | 1: EACH(uint8_t, out[k].i = v != 0);
-    case 'i' << 8 | 1: EACH(uint8_t, out[k].i = (int8_t)v);
-    case 'i' << 8 | 2: EACH(uint16_t, out[k].i = (int16_t)v);
-    case 'i' << 8 | 4: EACH(uint32_t, out[k].i = (int32_t)v);
-    case 'u' << 8 | 1: EACH(uint8_t, out[k].i = v);
-    case 'u' << 8 | 2: EACH(uint16_t, out[k].i = v);
-    case 'u' << 8 | 4: EACH(uint32_t, out[k].i = v);
-    case 'f' << 8 | 2: EACH(uint16_t, out[k].f = from_half(v));
-    case 'f' << 8 | 4: EACH(uint32_t, out[k].f = as_float(v));
-    default: EACH(uint64_t, memcpy(&out[k], &v, sizeof v)); /* i8, u8, f8: the bits */
+    case 'b' << 8 | 1: EACH(uint8_t, i, v != 0);
+    case 'i' << 8 | 1: EACH(uint8_t, i, (v ^ 0x80) - 0x80);
+    case 'i' << 8 | 2: EACH(uint16_t, i, (int16_t)v);
+    case 'i' << 8 | 4: EACH(uint32_t, i, (int32_t)v);
+    case 'u' << 8 | 1: EACH(uint8_t, i, v);
+    case 'u' << 8 | 2: EACH(uint16_t, i, v);
+    case 'u' << 8 | 4: EACH(uint32_t, i, v);
+    case 'f' << 8 | 2: EACH(uint16_t, f, from_half(v));
+    case 'f' << 8 | 4: EACH(uint32_t, f, as_float(v));
+    default: EACH(uint64_t, i, (int64_t)v); /* i8, u8, f8: the bits */
     }
 }
 
 #define EACH_STORED(TYPE, GET)                                                                                         \
     for (int64_t k = 0; k < n; k++) {                                                                                  \
-        TYPE v = GET;                                                                                                  \
+        TYPE v = (GET);                                                                                                \
         if (swap && sizeof v > 1) {                                                                                    \
             v = (TYPE)swapped((uint64_t)v, (int)sizeof v);                                                             \
         }                                                                                                              \

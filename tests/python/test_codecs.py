@@ -4,13 +4,15 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 numcodecs = pytest.importorskip("numcodecs")
 
-PROGRAM = os.path.join(os.path.dirname(os.environ.get("RESPLIT", "")), "tests", "test_codec")
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("RESPLIT", ROOT / "build" / "release" / "resplit")).resolve().parent / "tests" / "test_codec"
 
 INTEGERS = ["i1", "<i2", "<i4", "<i8", "u1", "<u2", "<u4", "<u8", ">i2", ">u4", ">i8"]
 REALS = ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8"]
@@ -22,7 +24,7 @@ class Refused(Exception):
 
 class Coder:
     def __init__(self):
-        if not os.path.exists(PROGRAM):
+        if not PROGRAM.is_file():
             pytest.skip("no test_codec beside the command")
         self.process = subprocess.Popen([PROGRAM, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 

@@ -131,17 +131,13 @@ static const char *const texts[] = {"none",
 
 enum { N_TEXTS = sizeof texts / sizeof texts[0] };
 
+/* Steps: what is allocated does not depend on the data, and these are compressed in no time. */
 static uint8_t *make_data(int64_t n)
 {
     uint8_t *data = malloc((size_t)n + 1);
-    uint64_t seed = 88172645463325252u;
     assert_non_null(data);
     for (int64_t i = 0; i < n; i++) {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        int64_t value = i / 2 * 3 + (int64_t)(seed & 7);
-        data[i] = (uint8_t)(i % 2 == 0 ? value : value >> 8);
+        data[i] = (uint8_t)(i / 300);
     }
     return data;
 }
@@ -199,9 +195,7 @@ static void no_more_is_allocated_than_was_said(void **state)
     }
     for (int i = 0; i < N_TEXTS; i++) {
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-            if (sizes[k] < 2000000 || strpbrk(texts[i], "29") == NULL) { /* high levels take their time */
-                run_both_ways(texts[i], sizes[k]);
-            }
+            run_both_ways(texts[i], sizes[k]);
         }
     }
 }
