@@ -7,8 +7,9 @@
  *     READ, group g      what slices left for it <- temporary file -> blocks of the group
  *     WRITE              blocks of the group ...
  *
- * Each group has a part of the file that is exactly as long as its blocks, and slices have stretches of it in their order.
- * Nothing is indexed: both times slices are handed out in the same order, and the places follow from their sizes.
+ * Each group has a part of the file, and slices have stretches of it in their order. Nothing is indexed: both times slices are
+ * handed out in the same order, and the places follow from their sizes. Where stretches are long they are whole sectors, so
+ * that they pass by the page cache; the file has holes then, which take no space.
  */
 #include "engine/block.h"
 
@@ -20,18 +21,28 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+enum { LONG_STRETCH = 64 << 10, PART = 1 << 20 };
+
 struct rs_spilling {
     int fd, direct; /* the temporary file, which has no name */
+    int64_t grain;  /* stretches begin at multiples of this */
     int64_t *next;  /* where the next stretch of each group goes, and where it is read back from: with the run's lock */
 };
 
 /* ---- Handing out: with the lock -------------------------------------------------------------- */
 
+static int64_t round_up(const rs_spilling *s, int64_t bytes)
+{
+    return (bytes + s->grain - 1) / s->grain * s->grain;
+}
+
+/* A part of the file is as long as the blocks of its group, and as slices can make it by rounding up. */
 static int64_t group_begin(const rs_run *run, int64_t g)
 {
     const rs_spill *spill = &run->plan->spill;
-    return rs_spill_bytes_before(run->problem, spill->resident + g * spill->group)
-           - rs_spill_bytes_before(run->problem, spill->resident);
+    int64_t bytes = rs_spill_bytes_before(run->problem, spill->resident + g * spill->group)
+                    - rs_spill_bytes_before(run->problem, spill->resident);
+    return round_up(run->spilling, bytes) + g * spill->n_slices * (run->spilling->grain - 1);
 }
 
 void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes)
@@ -41,8 +52,9 @@ void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes)
         job->first_group = group;
     }
     while (job->first_group + job->n_groups <= group) { /* groups between have nothing of this slice */
-        job->group_at[job->n_groups] = s->next[job->first_group + job->n_groups];
-        job->n_groups++;
+        int64_t *next = &s->next[job->first_group + job->n_groups];
+        *next = round_up(s, *next);
+        job->group_at[job->n_groups++] = *next;
     }
     s->next[group] += bytes;
 }
@@ -57,28 +69,56 @@ void rs_spill_turn(rs_run *run)
 void rs_spill_fetch(rs_run *run, rs_job *job)
 {
     int64_t *next = &run->spilling->next[job->step.group];
-    job->temp_at = *next;
-    *next += job->temp_bytes;
+    if (job->temp_bytes > 0) {
+        job->temp_at = round_up(run->spilling, *next);
+        *next = job->temp_at + job->temp_bytes;
+    }
 }
 
 /* ---- Moving: without ------------------------------------------------------------------------- */
 
-/* Bytes of the temporary file, as a block of them. */
-static rs_block_file temp_file(const rs_spilling *s, int64_t at, int64_t n, rs_layout *layout, rs_box *box)
+/* A file system may take the flag and refuse the transfer. */
+static resplit_status move_some(rs_worker *worker, rs_transfer *list, int n, resplit_error *err)
 {
-    *layout = (rs_layout){.ndim = 1, .itemsize = 1, .axis = {rs_axis_even(n, rs_max(1, n))}};
-    *box = (rs_box){.lo = {0}, .hi = {n}};
-    return (rs_block_file){
-        .fd = s->fd, .direct = s->direct, .path = "temporary file", .offset = at, .layout = layout, .stored = box};
+    const rs_spilling *s = worker->run->spilling;
+    rs_transfer again[RS_IO_DEPTH];
+    resplit_error why;
+    memcpy(again, list, (size_t)n * sizeof *list); /* a backend may change what it is given */
+    resplit_status rc = rs_io_move(&worker->io, list, n, "temporary file", &why);
+    if (rc != RESPLIT_EIO || why.sys_errno != EINVAL || again[0].fd == s->fd) {
+        return rc == RESPLIT_OK ? RESPLIT_OK : rs_fail_with(err, &why);
+    }
+    for (int i = 0; i < n; i++) {
+        again[i].fd = s->fd;
+    }
+    return rs_io_move(&worker->io, again, n, "temporary file", err);
 }
 
-static resplit_status write_stretch(rs_worker *worker, int64_t at, const char *bytes, int64_t n, resplit_error *err)
+/* Whole sectors, where that is how stretches lie: what follows them in memory and in the file is nobody's. */
+static resplit_status move(rs_worker *worker, bool write, char *memory, int64_t n, int64_t at, resplit_error *err)
 {
-    rs_layout layout;
-    rs_box box;
-    rs_block_file file = temp_file(worker->run->spilling, at, n, &layout, &box);
-    rs_cursor moved = {.next = -1};
-    RS_TRY(rs_file_write_box(&worker->io, &file, &box, bytes, 0, &moved, err));
+    const rs_spilling *s = worker->run->spilling;
+    rs_transfer list[RS_IO_DEPTH];
+    bool direct = s->direct >= 0;
+    int64_t end = direct ? round_up(s, n) : n;
+    for (int64_t done = 0; done < end;) {
+        int k = 0;
+        for (; k < RS_IO_DEPTH && done < end; k++, done += list[k - 1].n) {
+            list[k] = (rs_transfer){.fd = direct ? s->direct : s->fd,
+                                    .write = write,
+                                    .memory = memory + done,
+                                    .n = rs_min(PART, end - done),
+                                    .at = at + done};
+            list[k].least = write ? 0 : rs_max(0, rs_min(list[k].n, n - done));
+        }
+        RS_TRY(move_some(worker, list, k, err));
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status write_stretch(rs_worker *worker, int64_t at, char *bytes, int64_t n, resplit_error *err)
+{
+    RS_TRY(move(worker, true, bytes, n, at, err));
     worker->spilled.seeks++;
     worker->spilled.bytes += n;
     return RESPLIT_OK;
@@ -102,15 +142,6 @@ static resplit_status end_stretch(rs_worker *worker, stretch *s, resplit_error *
     return rc;
 }
 
-/* Direct writes want memory to begin as far from a page's beginning as its place in the file. */
-static void begin_stretch(rs_worker *worker, stretch *s, int64_t group)
-{
-    const rs_job *job = &worker->job;
-    int64_t most = worker->run->plan->staging_bytes;
-    int64_t lead = rs_file_lead(job->group_at[group - job->first_group]);
-    *s = (stretch){.group = group, .bytes = worker->staging[1] + (most >= RS_DIRECT_WRITE ? lead : 0)};
-}
-
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
                             resplit_error *err)
 {
@@ -129,7 +160,7 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
         }
         if (group != s.group) {
             RS_TRY(end_stretch(worker, &s, err));
-            begin_stretch(worker, &s, group);
+            s = (stretch){.group = group, .bytes = worker->staging[1]};
         }
         (void)rs_box_intersect(problem->ndim, &block, &job->wanted, &common);
         rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, s.bytes + s.n);
@@ -146,11 +177,8 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
 resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err)
 {
     rs_job *job = &worker->job;
-    rs_layout layout;
-    rs_box box;
-    rs_block_file file = temp_file(worker->run->spilling, job->temp_at, job->temp_bytes, &layout, &box);
-    rs_cursor moved = {.next = -1};
-    RS_TRY(rs_file_read_box(&worker->io, &file, &box, worker->staging[0], data, &moved, err));
+    *data = worker->staging[0];
+    RS_TRY(move(worker, false, *data, job->temp_bytes, job->temp_at, err));
     job->cursor.seeks++;
     job->cursor.bytes += job->temp_bytes;
     return RESPLIT_OK;
@@ -188,14 +216,8 @@ static resplit_status open_temp(rs_run *run, const char *folder, resplit_error *
                        (long long)bytes, (long long)available, folder);
     }
     RS_TRY(make_file(s, folder, err));
-    int why = bytes > 0 ? posix_fallocate(s->fd, 0, bytes) : 0;
-    if (why != 0 && why != EOPNOTSUPP && why != EINVAL) {
-        return rs_fail_errno(err, why, "cannot reserve %lld bytes for a temporary file in '%s'", (long long)bytes,
-                             folder);
-    }
 #if defined(__linux__) && defined(O_DIRECT)
-    if (run->sources.direct != RS_DIRECT_OFF
-        && bytes >= RS_DIRECT_BLOCK) { /* the same file, without a name to open it by */
+    if (s->grain > 1) { /* the same file, which has no name to open it by */
         char self[64];
         (void)snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
         s->direct = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
@@ -206,8 +228,11 @@ static resplit_status open_temp(rs_run *run, const char *folder, resplit_error *
 
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
 {
-    rs_spilling s = {.fd = -1, .direct = -1};
-    s.next = calloc((size_t)rs_max(1, run->plan->spill.n_groups), sizeof *s.next);
+    const rs_spill *plan = &run->plan->spill;
+    int64_t stretch_bytes = run->plan->predicted.temp_bytes / rs_max(1, plan->n_stretches);
+    bool sectors = run->sources.direct != RS_DIRECT_OFF && stretch_bytes >= LONG_STRETCH;
+    rs_spilling s = {.fd = -1, .direct = -1, .grain = sectors ? RS_SECTOR : 1};
+    s.next = calloc((size_t)rs_max(1, plan->n_groups), sizeof *s.next);
     resplit_status rc =
         s.next != NULL ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate the groups of a spill");
     run->spilling = &s;

@@ -35,7 +35,8 @@ typedef struct rs_spill {
     int64_t resident; /* blocks */
     int64_t group;    /* blocks in a group */
     int64_t n_groups;
-    int64_t n_stretches; /* of the temporary file: what of one slice of the source belongs to one group */
+    int64_t n_slices;    /* in which the source is read */
+    int64_t n_stretches; /* of the temporary file: what of one slice belongs to one group */
 } rs_spill;
 
 typedef struct rs_plan {

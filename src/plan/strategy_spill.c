@@ -123,10 +123,11 @@ static int64_t groups_of(const rs_problem *problem, const rs_plan *plan, const r
     return n;
 }
 
-static int64_t count_stretches(const rs_problem *problem, const rs_plan *plan)
+static void count_stretches(const rs_problem *problem, rs_plan *plan)
 {
     const rs_layout *source = &problem->source;
-    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0}, n = 0;
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0};
+    plan->spill.n_slices = plan->spill.n_stretches = 0;
     for (int d = 0; d < problem->ndim; d++) {
         hi[d] = source->axis[d].n;
     }
@@ -136,10 +137,12 @@ static int64_t count_stretches(const rs_problem *problem, const rs_plan *plan)
         rs_slices_init(&slices, problem->ndim, source->order, source->atomic ? &stored : &seen,
                        rs_plan_slice_items(problem, plan));
         while (rs_slices_next(&slices, &slice)) {
-            n += rs_box_intersect(problem->ndim, &slice, &seen, &wanted) ? groups_of(problem, plan, &wanted) : 0;
+            plan->spill.n_slices++;
+            if (rs_box_intersect(problem->ndim, &slice, &seen, &wanted)) {
+                plan->spill.n_stretches += groups_of(problem, plan, &wanted);
+            }
         }
     } while (rs_index_next(problem->ndim, lo, hi, index));
-    return n;
 }
 
 /* Exact: sizes of blocks at the border are what they are. */
@@ -160,7 +163,9 @@ static void predict(const rs_problem *problem, rs_plan *plan)
     cost->held_bytes = largest;
     rs_plan_set_staging(problem, plan, fixed + rs_plan_charge(waiting * block, waiting), RS_MOST_WORKERS,
                         RS_MOST_AHEAD);
-    spill->n_stretches = spill->n_groups > 0 ? count_stretches(problem, plan) : 0;
+    if (spill->n_groups > 0) {
+        count_stretches(problem, plan);
+    }
     cost->temp_bytes = bytes_of_blocks(problem, spill->resident, n);
     cost->bytes_read += cost->temp_bytes;
     cost->bytes_written += cost->temp_bytes;
