@@ -64,7 +64,13 @@ static resplit_status compare_unit(rs_worker *worker, const rs_step *step, const
         return RESPLIT_OK;
     }
     RS_TRY(rs_run_open_target(worker, step, &file, err));
-    resplit_status rc = rs_file_read_box(&worker->io, &file, box, worker->staging[1], &other, &worker->cursor, err);
+    resplit_status rc = RESPLIT_OK;
+    if (file.missing) {
+        other = worker->staging[1];
+        rs_fill(other, bytes, run->target->fill, run->problem->itemsize);
+    } else {
+        rc = rs_file_read_box(&worker->io, &file, box, worker->staging[1], &other, &worker->cursor, err);
+    }
     rs_files_put(&run->targets, &file, false);
     if (rc != RESPLIT_OK) {
         return rc;
