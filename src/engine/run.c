@@ -131,10 +131,8 @@ static bool remember(rs_job *job, rs_unit *unit, rs_piece *piece)
 /* Elements of the slice that lie in the target block at hand. */
 static int64_t shared_volume(const rs_run *run)
 {
-    rs_box block = rs_layout_box(&run->problem->target, run->place_at), common;
-    return rs_box_intersect(run->problem->ndim, &block, &run->next.wanted, &common)
-               ? rs_box_volume(run->problem->ndim, &common)
-               : 0;
+    rs_box common;
+    return rs_layout_overlap(&run->problem->target, run->place_at, &run->next.wanted, &common);
 }
 
 /* A block that does not wait in memory now: it is spilled, or another group's. */
@@ -487,17 +485,17 @@ static resplit_status bring_back(rs_worker *worker, resplit_error *err)
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     do {
-        rs_box block = rs_layout_box(&problem->target, index), common;
+        rs_box common;
         rs_touch touch = touched_at(run, job, i++, index);
         if (rs_spill_group(run->plan, rs_layout_block_number(&problem->target, index)) != job->step.group) {
             continue;
         }
-        (void)rs_box_intersect(problem->ndim, &block, &job->wanted, &common);
+        int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
         rs_view piece = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, data);
         if (touch.piece != NULL) {
             rs_view_copy(problem->ndim, problem->itemsize, &common, &touch.piece->view, &piece);
         }
-        data += rs_box_volume(problem->ndim, &common) * problem->itemsize;
+        data += volume * problem->itemsize;
     } while (rs_index_next(problem->ndim, lo, hi, index));
     return RESPLIT_OK;
 }

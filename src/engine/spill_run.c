@@ -154,7 +154,7 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
     memcpy(index, lo, sizeof index);
     do {
         int64_t number = rs_layout_block_number(&problem->target, index), group = rs_spill_group(run->plan, number);
-        rs_box block = rs_layout_box(&problem->target, index), common;
+        rs_box common;
         if (group < 0) {
             continue;
         }
@@ -162,10 +162,10 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
             RS_TRY(end_stretch(worker, &s, err));
             s = (stretch){.group = group, .bytes = worker->staging[1]};
         }
-        (void)rs_box_intersect(problem->ndim, &block, &job->wanted, &common);
+        int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
         rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, s.bytes + s.n);
         rs_view_copy(problem->ndim, problem->itemsize, &common, &place, slice);
-        s.n += rs_box_volume(problem->ndim, &common) * problem->itemsize;
+        s.n += volume * problem->itemsize;
         if (sum && !rs_time_before((rs_time){0, number}, run->resumed.now)) { /* what is written counts as read */
             *fingerprint =
                 rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &place));

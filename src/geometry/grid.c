@@ -78,6 +78,18 @@ rs_box rs_layout_box(const rs_layout *layout, const int64_t *index)
     return box;
 }
 
+int64_t rs_layout_overlap(const rs_layout *layout, const int64_t *index, const rs_box *box, rs_box *out)
+{
+    int64_t volume = 1;
+    for (int d = 0; d < layout->ndim; d++) {
+        rs_span span = rs_axis_span(&layout->axis[d], index[d]);
+        out->lo[d] = rs_max(span.lo, box->lo[d]);
+        out->hi[d] = rs_min(span.hi, box->hi[d]);
+        volume *= out->hi[d] - out->lo[d];
+    }
+    return volume;
+}
+
 bool rs_index_next(int ndim, const int64_t *lo, const int64_t *hi, int64_t *index)
 {
     for (int d = ndim - 1; d >= 0; d--) {

@@ -47,6 +47,9 @@ int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index);
 rs_box rs_layout_stored(const rs_layout *layout, const int64_t *index);
 rs_box rs_layout_box(const rs_layout *layout, const int64_t *index);
 
+/* What of block `index` lies in `box`, which meets it. Returns the number of elements. Only the layout's axes of *out are set. */
+int64_t rs_layout_overlap(const rs_layout *layout, const int64_t *index, const rs_box *box, rs_box *out);
+
 /*
  * Counts through all indices [lo, hi) in C order: start with index = lo, then
  * while (rs_index_next(ndim, lo, hi, index)). Every range must hold at least one index.
