@@ -241,7 +241,8 @@ static resplit_status read_v2_fill(const char *path, const rs_json *value, rs_za
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for an element of %lld bytes", (long long)zarr->dtype.itemsize);
     }
     zarr->has_fill = value != NULL && value->kind != RS_JSON_NULL;
-    if (!zarr->has_fill && (zarr->dtype.kind == 'M' || zarr->dtype.kind == 'm')) { /* not a time, as zarr-python has it */
+    if (!zarr->has_fill
+        && (zarr->dtype.kind == 'M' || zarr->dtype.kind == 'm')) { /* not a time, as zarr-python has it */
         zarr->fill[zarr->dtype.byteorder == '>' ? 0 : zarr->dtype.itemsize - 1] = (char)0x80;
     }
     if (!zarr->has_fill || zarr->opaque.code != RESPLIT_OK) {

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Encoded blocks are decoded as often as the plan says, and memory, codecs included, is the budget."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from test_memory import ALLOWED, MiB, peak_rss
+from zarr_support import make, read
+
+# maps to series, slices to cubes, blocks to blocks, coprime tiles: as in bench, but small
+CASES = {
+    "series": ((128, 96, 96), "float32", (1, 96, 96), (128, 16, 16)),
+    "cubes": ((96, 96, 96), "uint16", (1, 96, 96), (16, 16, 16)),
+    "blocks": ((105, 105, 105), "uint16", (21, 21, 21), (30, 30, 30)),
+    "tiles": ((512, 512), "float64", (100, 100), (70, 130)),
+}
+
+
+def smooth(shape, dtype):
+    grid = np.indices(shape, sparse=True)
+    return (sum(np.sin(g / 9) for g in grid) * 500 + np.random.default_rng(1).integers(0, 4, shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "spill", "best"])
+@pytest.mark.parametrize("case", CASES)
+def test_counts_are_what_was_predicted(run, tmp_path, case, strategy):
+    shape, dtype, chunks, target = CASES[case]
+    values = smooth(shape, dtype)
+    make(tmp_path / "in.zarr", values, chunks)
+    args = ["in.zarr", "out.zarr", "--chunks", ",".join(map(str, target)), "--strategy", strategy]
+    done = run.json(*args, "--memory", f"{max(values.nbytes // 2, 4 * MiB)}B")
+    for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "held_bytes", "temp_bytes"):
+        assert done["actual"][key] == done["predicted"][key], key
+    assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"]
+    n_chunks = int(np.prod([-(-n // c) for n, c in zip(shape, chunks)]))
+    temp_reads = done["actual"]["write_seeks"] - int(np.prod([-(-n // c) for n, c in zip(shape, target)]))
+    if strategy == "spill":
+        assert done["actual"]["read_seeks"] == n_chunks + temp_reads, "each chunk of the source is decoded once"
+    assert np.array_equal(read(tmp_path / "out.zarr"), values)
+
+
+@pytest.mark.skipif("RESPLIT_SANITIZED" in os.environ, reason="sanitizers use memory of their own")
+@pytest.mark.parametrize("codec, budget", [("none", 8), ("zstd:1", 8), ("zstd:19", 96), ("gzip:6", 16), ("bz2:9", 32),
+                                           ("lzma:3", 160), ("blosc:lz4:5:shuffle", 16), ("blosc:zstd:5:bitshuffle", 24)])
+def test_resident_memory_with_codecs(run, tmp_path, resplit_path, environment, codec, budget):
+    values = smooth((120, 500, 500), "uint16")
+    make(tmp_path / "in.zarr", values, (1, 500, 500))
+    args = ["in.zarr", "out.zarr", "--chunks", "40,50,50", "--codec", codec, "--memory", f"{budget}MiB", "--quiet"]
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    args = ["out.zarr", "back.zarr", "--chunks", "7,100,500", "--codec", "zstd:1", "--memory", f"{budget}MiB", "--quiet"]
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    assert np.array_equal(read(tmp_path / "back.zarr"), values)
+    shutil.rmtree(tmp_path / "out.zarr")
