@@ -4,7 +4,6 @@
 
 #include "engine/shards.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -13,11 +12,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PART_SUFFIX ".resplit-part"
 #define DATA_NAME "data"
 #define PLAN_NAME "plan"
 #define OLD_NAME "old" /* an array that is being replaced where the system cannot exchange two names */
@@ -65,136 +62,6 @@ static void remove_part(const rs_output *output)
     (void)rmdir(output->part);
 }
 
-/* ---- Checks before anything is written ------------------------------------------------------- */
-
-/* Where `path` really is, also when it does not exist yet. */
-static resplit_status real_path(const char *path, char out[RS_PATH_MAX], resplit_error *err)
-{
-    char parent[RS_PATH_MAX], real[RS_PATH_MAX];
-    if (realpath(path, out) != NULL) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(rs_path_parent(path, parent, err));
-    if (realpath(parent, real) == NULL) {
-        return rs_fail_errno(err, errno, "cannot make '%s': no folder '%s'", path, parent);
-    }
-    const char *name = strrchr(path, '/');
-    return rs_path_join(real, name != NULL ? name + 1 : path, out, err);
-}
-
-static bool lies_in(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-static resplit_status check_places(const resplit_array *array, const resplit_array *source, resplit_error *err)
-{
-    char to[RS_PATH_MAX], from[RS_PATH_MAX];
-    RS_TRY(real_path(array->path, to, err));
-    RS_TRY(real_path(source->path, from, err));
-    if (strcmp(to, from) == 0) {
-        return rs_fail(err, RESPLIT_EINVAL, "source and target are the same: '%s'", array->path);
-    }
-    if (lies_in(to, from) || lies_in(from, to)) {
-        return rs_fail(err, RESPLIT_EINVAL, "source '%s' and target '%s' lie one inside the other", source->path,
-                       array->path);
-    }
-    return RESPLIT_OK;
-}
-
-static resplit_status check_space(const resplit_array *array, resplit_error *err)
-{
-    char parent[RS_PATH_MAX];
-    struct statvfs fs;
-    RS_TRY(rs_path_parent(array->path, parent, err));
-    if (statvfs(parent, &fs) != 0) {
-        return rs_fail_errno(err, errno, "cannot look at the file system of '%s'", parent);
-    }
-    int64_t n_files = rs_array_file_count(array);
-    int64_t unit = fs.f_frsize > 0 ? (int64_t)fs.f_frsize : 4096;
-    int64_t heads, needed, available;
-    if (!rs_mul(array->info.n_blocks, array->data_offset, &heads) || !rs_add(heads, array->info.bytes, &needed)) {
-        needed = INT64_MAX;
-    }
-    if (!rs_mul((int64_t)fs.f_bavail, unit, &available)) {
-        available = INT64_MAX;
-    }
-    if (needed > available && !array->encoded) { /* what is encoded may become less */
-        return rs_fail(err, RESPLIT_EIO, "'%s' needs %lld bytes, but only %lld are free in '%s'", array->path,
-                       (long long)needed, (long long)available, parent);
-    }
-    if (fs.f_files > 0 && n_files + 2 > (int64_t)fs.f_favail) {
-        return rs_fail(err, RESPLIT_EIO, "'%s' needs %lld files, but only %lld inodes are free in '%s'", array->path,
-                       (long long)n_files, (long long)fs.f_favail, parent);
-    }
-    return RESPLIT_OK;
-}
-
-static resplit_status count_entries(const char *path, int64_t *n, resplit_error *err)
-{
-    *n = 0;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return rs_fail_errno(err, errno, "cannot open the folder '%s'", path);
-    }
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        *n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    }
-    (void)closedir(folder);
-    return RESPLIT_OK;
-}
-
-/* Only a folder that holds one array and nothing else may be replaced: nobody's notes are lost. */
-static resplit_status check_replaceable(const resplit_array *array, resplit_error *err)
-{
-    resplit_array *old = NULL;
-    int64_t entries, expected;
-    char manifest[RS_PATH_MAX];
-    RS_TRY(rs_path_join(array->path, RS_MANIFEST_NAME, manifest, err));
-    RS_TRY(count_entries(array->path, &entries, err));
-    resplit_status rc = rs_array_open(array->path, NULL, &old, NULL);
-    if (rc != RESPLIT_OK) {
-        return rs_fail(err, RESPLIT_EEXISTS,
-                       "'%s' is there and is not an array that can be replaced: remove it, or choose another name",
-                       array->path);
-    }
-    bool known = old->zarr == NULL; /* a Zarr array is a folder of folders, and all of it is the array */
-    expected = old->info.n_blocks + (access(manifest, F_OK) == 0);
-    rs_array_close(old);
-    if (known && entries != expected) {
-        return rs_fail(err, RESPLIT_EEXISTS,
-                       "'%s' holds %lld files, of which %lld are the array: move the others away before it is replaced",
-                       array->path, (long long)entries, (long long)expected);
-    }
-    return RESPLIT_OK;
-}
-
-/* An empty folder is as good as none. */
-static resplit_status check_target(const resplit_array *array, resplit_error *err)
-{
-    struct stat st;
-    if (lstat(array->path, &st) != 0) {
-        return errno == ENOENT ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot look at '%s'", array->path);
-    }
-    bool folder = S_ISDIR(st.st_mode);
-    if (folder && array->info.folder) {
-        int64_t entries;
-        RS_TRY(count_entries(array->path, &entries, err));
-        if (entries == 0) {
-            return RESPLIT_OK;
-        }
-    }
-    if (!array->overwrite) {
-        return rs_fail(err, RESPLIT_EEXISTS,
-                       "'%s' is there already: choose another name, or replace it with --overwrite", array->path);
-    }
-    if (!folder && !S_ISREG(st.st_mode)) {
-        return rs_fail(err, RESPLIT_EEXISTS, "'%s' is neither a file nor a folder: it is not replaced", array->path);
-    }
-    return folder ? check_replaceable(array, err) : RESPLIT_OK;
-}
-
 /* ---- The part ------------------------------------------------------------------------------ */
 
 resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_error *err)
@@ -203,7 +70,7 @@ resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_
     while (n > 1 && path[n - 1] == '/') {
         n--;
     }
-    if (snprintf(part, RS_PATH_MAX, "%.*s%s", (int)n, path, PART_SUFFIX) >= RS_PATH_MAX - 16) {
+    if (snprintf(part, RS_PATH_MAX, "%.*s%s", (int)n, path, RS_PART_SUFFIX) >= RS_PATH_MAX - 16) {
         return rs_fail(err, RESPLIT_EINVAL, "the path '%s' is too long", path);
     }
     return RESPLIT_OK;
@@ -226,7 +93,7 @@ static resplit_status lock_part(rs_output *output, bool *again, resplit_error *e
         (void)close(output->lock);
         output->lock = -1;
         if (why == EWOULDBLOCK) {
-            return rs_fail(err, RESPLIT_EEXISTS, "another run is at work on '%s'", output->array->path);
+            return rs_fail(err, RESPLIT_EEXISTS, "another run is at work on '%s'", output->site.path);
         }
         return rs_fail_errno(err, why, "cannot lock '%s'", output->part);
     }
@@ -246,11 +113,11 @@ static resplit_status restore_old(const rs_output *output, resplit_error *err)
     char old[RS_PATH_MAX];
     struct stat st;
     RS_TRY(rs_path_join(output->part, OLD_NAME, old, err));
-    if (lstat(old, &st) != 0 || lstat(output->array->path, &st) == 0) {
+    if (lstat(old, &st) != 0 || lstat(output->site.path, &st) == 0) {
         return RESPLIT_OK;
     }
-    return rename(old, output->array->path) == 0 ? RESPLIT_OK
-                                                 : rs_fail_errno(err, errno, "cannot move '%s' back to its place", old);
+    return rename(old, output->site.path) == 0 ? RESPLIT_OK
+                                               : rs_fail_errno(err, errno, "cannot move '%s' back to its place", old);
 }
 
 static resplit_status take_part(rs_output *output, resplit_error *err)
@@ -260,7 +127,7 @@ static resplit_status take_part(rs_output *output, resplit_error *err)
         RS_TRY(lock_part(output, &again, err));
     }
     if (again) {
-        return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", output->array->path);
+        return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", output->site.path);
     }
     return restore_old(output, err);
 }
@@ -277,9 +144,8 @@ static bool is_there(const char *path)
  */
 static bool was_published(const rs_output *output, const rs_job_id *id)
 {
-    const char *path = output->array->path;
-    return output->array->info.folder ? rs_manifest_token(path) == id->token
-                                      : is_there(path) && !is_there(output->data);
+    const char *path = output->site.path;
+    return output->site.folder ? rs_manifest_token(path) == id->token : is_there(path) && !is_there(output->data);
 }
 
 /* Is there something to go on with? What belongs to another job is an error: it is not for us to throw it away. */
@@ -310,7 +176,7 @@ static resplit_status look_at_earlier(rs_output *output, const rs_job_id *id, rs
 static resplit_status make_data(const rs_output *output, resplit_error *err)
 {
     int failed;
-    if (output->array->info.folder) {
+    if (output->site.folder) {
         failed = mkdir(output->data, 0777);
     } else {
         failed = open(output->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -367,17 +233,23 @@ static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs
     return rs_journal_begin(&output->journal, output->lock, output->sync, &mine, &nothing, true, err);
 }
 
-static resplit_status begin(rs_output *output, const resplit_array *source, bool resume, const rs_job_id *id,
+/* The arrays of a group look for room themselves. */
+static resplit_status check_space(const rs_output *output, resplit_error *err)
+{
+    return output->array != NULL ? rs_site_check_space(output->array, err) : RESPLIT_OK;
+}
+
+static resplit_status begin(rs_output *output, const char *source, bool resume, const rs_job_id *id,
                             const rs_text *plan, rs_earlier *earlier, rs_progress *done, resplit_error *err)
 {
     rs_job_id found = *id;
     bool on_disk = true;
-    RS_TRY(check_places(output->array, source, err));
-    RS_TRY(rs_output_part(output->array->path, output->part, err));
+    RS_TRY(rs_site_check_apart(&output->site, source, err));
+    RS_TRY(rs_output_part(output->site.path, output->part, err));
     RS_TRY(rs_path_join(output->part, DATA_NAME, output->data, err));
     if (!resume || access(output->part, F_OK) != 0) {
-        RS_TRY(check_target(output->array, err));
-        RS_TRY(check_space(output->array, err));
+        RS_TRY(rs_site_check_free(&output->site, err));
+        RS_TRY(check_space(output, err));
     }
     RS_TRY(take_part(output, err));
     if (resume) {
@@ -386,13 +258,13 @@ static resplit_status begin(rs_output *output, const resplit_array *source, bool
     if (*earlier == RS_EARLIER_ALL) {
         return RESPLIT_OK;
     }
-    RS_TRY(check_target(output->array, err)); /* another run may have published while we waited for its part */
+    RS_TRY(rs_site_check_free(&output->site, err)); /* another run may have published while we waited for its part */
     if (*earlier == RS_EARLIER_PART) {
         output->token = found.token;
         return rs_journal_begin(&output->journal, output->lock, output->sync, &found, done, on_disk, err);
     }
     *done = (rs_progress){{0, 0}, 0};
-    RS_TRY(check_space(output->array, err));
+    RS_TRY(check_space(output, err));
     resplit_status rc = make_part(output, id, plan, err);
     if (rc != RESPLIT_OK) {
         remove_part(output);
@@ -400,16 +272,14 @@ static resplit_status begin(rs_output *output, const resplit_array *source, bool
     return rc;
 }
 
-resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
-                               const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
-                               resplit_error *err)
+static resplit_status begin_at(rs_output *output, const char *source, bool resume, const rs_job_id *id,
+                               const rs_text *plan, rs_earlier *earlier, rs_progress *done, resplit_error *err)
 {
-    output->array = array;
     output->lock = -1;
     output->journal.fd = -1;
     *earlier = RS_EARLIER_NONE;
     *done = (rs_progress){{0, 0}, 0};
-    if (array->path == NULL || source->path == NULL) {
+    if (output->site.path == NULL || source == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no files to read or write");
     }
     RS_TRY(begin(output, source, resume, id, plan, earlier, done, err));
@@ -419,6 +289,24 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
         output->lock = -1;
     }
     return RESPLIT_OK;
+}
+
+resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
+                               const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
+                               resplit_error *err)
+{
+    output->array = array;
+    output->site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
+    return begin_at(output, source->path, resume, id, plan, earlier, done, err);
+}
+
+resplit_status rs_output_begin_group(rs_output *output, const char *path, const char *source, bool overwrite,
+                                     bool resume, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
+                                     resplit_error *err)
+{
+    output->array = NULL;
+    output->site = (rs_site){.path = path, .folder = true, .group = true, .overwrite = overwrite};
+    return begin_at(output, source, resume, id, NULL, earlier, done, err);
 }
 
 /* ---- Publishing ---------------------------------------------------------------------------- */
@@ -432,7 +320,7 @@ static resplit_status add_file(const char *name, const rs_text *text, void *payl
 static resplit_status write_manifest(rs_output *output, uint64_t fingerprint, resplit_error *err)
 {
     rs_text text = {0};
-    resplit_status rc = rs_array_metadata(output->array, add_file, output, err);
+    resplit_status rc = output->array != NULL ? rs_array_metadata(output->array, add_file, output, err) : RESPLIT_OK;
     if (rc == RESPLIT_OK) {
         rc = rs_manifest_write(output->array, fingerprint, output->token, &text, err);
     }
@@ -461,8 +349,8 @@ static resplit_status sync_part(const rs_output *output, resplit_error *err)
 /* The old array and the new one change places in one move, where the system can. The old one goes with the part. */
 static resplit_status replace(const rs_output *output, resplit_error *err)
 {
-    const char *path = output->array->path;
-    if (!output->array->info.folder && rename(output->data, path) == 0) {
+    const char *path = output->site.path;
+    if (!output->site.folder && rename(output->data, path) == 0) {
         return RESPLIT_OK;
     }
 #ifdef RENAME_EXCHANGE
@@ -489,16 +377,16 @@ static resplit_status replace(const rs_output *output, resplit_error *err)
 /* What appeared meanwhile is not replaced. */
 static resplit_status move_in(const rs_output *output, resplit_error *err)
 {
-    const char *path = output->array->path;
+    const char *path = output->site.path;
 #ifdef RENAME_NOREPLACE
-    bool empty = output->array->info.folder; /* a folder with nothing in it may be there: then rename is right */
+    bool empty = output->site.folder; /* a folder with nothing in it may be there: then rename is right */
     int failed =
         empty ? rename(output->data, path) : renameat2(AT_FDCWD, output->data, AT_FDCWD, path, RENAME_NOREPLACE);
     if (failed != 0 && (errno == EINVAL || errno == ENOSYS) && !is_there(path)) { /* not every file system can */
         failed = rename(output->data, path);
     }
 #else
-    int failed = !output->array->info.folder && is_there(path) ? (errno = EEXIST, -1) : rename(output->data, path);
+    int failed = !output->site.folder && is_there(path) ? (errno = EEXIST, -1) : rename(output->data, path);
 #endif
     if (failed == 0) {
         return RESPLIT_OK;
@@ -523,20 +411,33 @@ static resplit_status sync_parent(const char *path, resplit_error *err)
                : rs_fail_errno(err, failed, "'%s' is complete, but its name may not survive a loss of power", path);
 }
 
+/*
+ * Groups above may hold copies of metadata, and readers believe them: they go before what they tell of changes. What grows in a
+ * part has none above it: the groups around the part are for the publishing of the whole.
+ */
+static resplit_status forget_copies(const rs_output *output, resplit_error *err)
+{
+    const char *path = output->site.path;
+    bool zarr = output->array == NULL || output->array->zarr != NULL || rs_node_at(path) != RS_NODE_NONE;
+    return zarr && strstr(path, RS_PART_SUFFIX "/" DATA_NAME "/") == NULL ? rs_node_forget_copies(path, err)
+                                                                          : RESPLIT_OK;
+}
+
 resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err)
 {
-    if (output->array->info.folder) {
+    if (output->site.folder) {
         RS_TRY(write_manifest(output, fingerprint, err));
     }
     RS_TRY(sync_part(output, err));
+    RS_TRY(forget_copies(output, err));
     struct stat st;
-    bool there = lstat(output->array->path, &st) == 0;
-    RS_TRY(there && output->array->overwrite ? replace(output, err) : move_in(output, err));
-    resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->array->path, err) : RESPLIT_OK;
+    bool there = lstat(output->site.path, &st) == 0;
+    RS_TRY(there && output->site.overwrite ? replace(output, err) : move_in(output, err));
+    resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->site.path, err) : RESPLIT_OK;
     resplit_error why;
     if (rc == RESPLIT_OK && clear_part(output, &why) != RESPLIT_OK) {
         rc = rs_fail(err, why.code, "'%.300s' is complete, but what is left beside it must be removed by hand: %.500s",
-                     output->array->path, why.message);
+                     output->site.path, why.message);
     }
     rs_output_abandon(output, rc != RESPLIT_OK);
     return rc;

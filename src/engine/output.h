@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * output.h - an array in the making. It grows beside its final place and appears there only when it is whole:
+ * output.h - an array in the making, or a group of them. It grows beside its final place and appears there only when it is whole:
  *
  *     out.resplit-part/   locked while a run is at work on it
- *         data            a folder of blocks, or one file
+ *         data            a folder of blocks, or one file; of a group: its arrays, each with a part of its own until it is whole
  *         plan            what is being done, to go on with it
  *         journal         how far it is
  *     out                 the data, renamed, when everything is written and on disk
@@ -15,10 +15,11 @@
 
 #include "engine/file.h"
 #include "engine/journal.h"
-#include "format/format.h"
+#include "engine/site.h"
 
 typedef struct rs_output {
-    const resplit_array *array;
+    rs_site site;
+    const resplit_array *array; /* NULL: a group of arrays */
     rs_sync sync;
     char part[RS_PATH_MAX];
     char data[RS_PATH_MAX]; /* where it grows */
@@ -41,6 +42,14 @@ resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_
 resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
                                const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
                                resplit_error *err);
+
+/*
+ * The same for a group of arrays, which the caller makes in output->data: the time of its journal is the number of those that are
+ * complete. Strings are borrowed until the output is ended.
+ */
+resplit_status rs_output_begin_group(rs_output *output, const char *path, const char *source, bool overwrite,
+                                     bool resume, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
+                                     resplit_error *err);
 
 /* Writes the manifest, brings everything to disk and publishes it. The output is then ended. */
 resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err);

@@ -23,14 +23,7 @@ static resplit_status check_suffix(const rs_format *format, const char *name, re
     return RESPLIT_OK;
 }
 
-/* "a.zarr", "a.zarr/" and "a.zarr/b/c" */
-static bool is_in_store(const char *path)
-{
-    const char *at = path == NULL ? NULL : strstr(path, ".zarr");
-    return at != NULL && (at[5] == '\0' || at[5] == '/');
-}
-
-/* By name, by the suffix of the path, by that of the pattern, else as the source. */
+/* By name, by the group it will be in, by the suffix of the path, by that of the pattern, else as the source. */
 static resplit_status choose_format(const char *path, const resplit_array *source, const resplit_target *target,
                                     const rs_format **out, resplit_error *err)
 {
@@ -40,8 +33,11 @@ static resplit_status choose_format(const char *path, const resplit_array *sourc
         if (*out == NULL) {
             return unknown_format(target->format, err);
         }
-    } else if (is_in_store(path)) {
-        *out = source->zarr != NULL ? source->format : &rs_format_zarr3;
+    } else if (rs_node_is_named(path)) {
+        int version = rs_node_version_above(path); /* readers of a group see nodes of its version only */
+        *out = version == 2                           ? &rs_format_zarr2
+               : version == 3 || source->zarr == NULL ? &rs_format_zarr3
+                                                      : source->format;
     } else if (path != NULL && rs_format_by_suffix(path) != NULL) {
         *out = rs_format_by_suffix(path);
     } else if (target->pattern != NULL && rs_format_by_suffix(target->pattern) != NULL) {

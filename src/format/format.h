@@ -112,6 +112,25 @@ bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b);
 typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
 
+/* ---- Nodes: Zarr arrays, and groups of nodes ---- */
+
+typedef enum rs_node { RS_NODE_NONE, RS_NODE_ARRAY, RS_NODE_GROUP } rs_node;
+
+/* What a folder is. A group needs no metadata of its own where the path says Zarr: then it is one when a node is below. */
+rs_node rs_node_at(const char *path);
+
+/* "a.zarr" and "a.zarr/b/c" */
+bool rs_node_is_named(const char *path);
+
+/* The version of the Zarr group that a path is in; 0: none. */
+int rs_node_version_above(const char *path);
+
+/* Is there nothing in a node's folder but the node and those below it? RESPLIT_EEXISTS names something else. */
+resplit_status rs_node_check_own(const char *path, resplit_error *err);
+
+/* Removes what the groups above `path` hold as copies of metadata below them. */
+resplit_status rs_node_forget_copies(const char *path, resplit_error *err);
+
 /* ---- Shards: files that hold several encoded blocks, and an index of them ---- */
 
 bool rs_array_is_sharded(const resplit_array *array);
@@ -136,8 +155,12 @@ resplit_status rs_array_block_head(const resplit_array *array, const int64_t *in
 /* The manifest of a folder: its file name, and its text. fingerprint: of the values, token: of the run; 0: none. */
 #define RS_MANIFEST_NAME "resplit.json"
 const char *rs_manifest_name(const resplit_array *array); /* in Zarr, which others read too, one that is hidden */
+/* `array` NULL, in both: of a group of arrays */
 resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
                                  resplit_error *err);
+
+/* A folder of this name beside an array is not part of a hierarchy: something grows in it. */
+#define RS_PART_SUFFIX ".resplit-part"
 
 /* The token, or the fingerprint, in the manifest of the folder `path`; 0: none. */
 uint64_t rs_manifest_token(const char *path);

@@ -56,7 +56,7 @@ static resplit_status add_hex(rs_text *out, const char *key, uint64_t value, res
 
 const char *rs_manifest_name(const resplit_array *array)
 {
-    return array->zarr != NULL ? "." RS_MANIFEST_NAME : RS_MANIFEST_NAME;
+    return array == NULL || array->zarr != NULL ? "." RS_MANIFEST_NAME : RS_MANIFEST_NAME;
 }
 
 /* In Zarr the array is described by its own metadata; what is left to say of it is what we know and others do not. */
@@ -71,13 +71,11 @@ static resplit_status write_short(uint64_t fingerprint, uint64_t token, rs_text 
 resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprint, uint64_t token, rs_text *out,
                                  resplit_error *err)
 {
-    char order[2] = {array->order, '\0'};
-    const resplit_info *info = &array->info;
-
-    if (array->zarr != NULL) {
+    if (array == NULL || array->zarr != NULL) {
         return write_short(fingerprint, token, out, err);
     }
-
+    char order[2] = {array->order, '\0'};
+    const resplit_info *info = &array->info;
     RS_TRY(rs_text_add(out, err, "{\n  \"resplit\": %d,\n", VERSION));
     RS_TRY(add_string(out, "format", array->format->name, err));
     RS_TRY(add_string(out, "dtype", array->dtype.descr, err));

@@ -203,6 +203,27 @@ static resplit_status open_file(const char *path, const resplit_spec *spec, resp
     return rs_array_agree(array, spec, err);
 }
 
+static resplit_status take_array(const char *name, bool is_array, int version, void *payload, resplit_error *err)
+{
+    char **first = payload;
+    (void)version;
+    if (!is_array) {
+        return RESPLIT_OK;
+    }
+    *first = rs_strdup(name);
+    return rs_fail(err, RESPLIT_ECANCELED, "one is enough");
+}
+
+static resplit_status is_group(const char *path, resplit_error *err)
+{
+    char *first = NULL;
+    (void)rs_zarr_walk(path, take_array, &first, NULL);
+    (void)rs_fail(err, RESPLIT_EINVAL, "'%s' is a group of arrays: give one of them, as %s/%s", path, path,
+                  first != NULL ? first : "NAME");
+    free(first);
+    return RESPLIT_EINVAL;
+}
+
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
 {
     struct stat status;
@@ -218,8 +239,8 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
         if (rs_zarr_probe(path) != 0) {
             return rs_zarr_array_open(path, spec, out, err);
         }
-        if (rs_zarr_is_group(path) != 0) {
-            return rs_fail(err, RESPLIT_EINVAL, "'%s' is a group of arrays: give one of them, as %s/NAME", path, path);
+        if (rs_node_at(path) == RS_NODE_GROUP) {
+            return is_group(path, err);
         }
         return rs_folder_open(path, spec, out, err);
     }

@@ -78,6 +78,9 @@ void rs_zarr_release(rs_zarr *zarr);
 /* The file of a chunk (of an outermost shard, with levels), relative to the array's folder: "c/0/1", "0.1". */
 resplit_status rs_zarr_key(const rs_zarr *zarr, const int64_t *index, char *name, size_t room, resplit_error *err);
 
+/* Is this the name of such a file, or with `folder` of a folder on the way to one? */
+bool rs_zarr_is_key(const rs_zarr *zarr, const char *name, bool folder);
+
 /* What a target is to be. Zero-initialised but for shape and chunk: as the source is, but for shards. */
 typedef struct rs_zarr_wish {
     int version;           /* 0: as the source, or 3 */

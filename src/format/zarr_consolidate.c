@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/textfile.h"
@@ -169,8 +170,10 @@ resplit_status rs_zarr_consolidate(const char *path, resplit_error *err)
 static resplit_status unconsolidate(const char *path, resplit_error *err)
 {
     rs_text file = {0};
+    struct stat status;
     resplit_status rc = join(&file, path, ".zmetadata", err);
-    if (rc == RESPLIT_OK && unlink(file.s) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    /* looked at first: on a file system that cannot be written to, removing what is not there fails too */
+    if (rc == RESPLIT_OK && lstat(file.s, &status) == 0 && unlink(file.s) != 0 && errno != ENOENT) {
         rc = rs_fail_errno(err, errno, "cannot remove '%s', which would be out of date", file.s);
     }
     if (rc == RESPLIT_OK && rs_zarr_is_group(path) == 3) {

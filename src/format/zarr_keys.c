@@ -25,6 +25,51 @@ resplit_status rs_zarr_key(const rs_zarr *zarr, const int64_t *index, char *name
                     : rs_fail(err, RESPLIT_EUNSUPPORTED, "the name of a chunk has more than %zu bytes", room);
 }
 
+/* How many there are along an axis. */
+static int64_t key_count(const rs_zarr *zarr, int d)
+{
+    int64_t length = zarr->n_levels > 0 ? zarr->level[0].chunk[d] : zarr->chunk[d];
+    return zarr->edges[d] != NULL ? zarr->n_edges[d] : rs_ceil_div(zarr->shape[d], length);
+}
+
+/* One index as rs_zarr_key writes it; NULL: something else. */
+static const char *skip_index(const char *s, int64_t n)
+{
+    int64_t index = 0;
+    const char *end = s + strspn(s, "0123456789");
+    if (end == s || end - s > 18 || (*s == '0' && end - s > 1)) {
+        return NULL;
+    }
+    for (; s < end; s++) {
+        index = index * 10 + (*s - '0');
+    }
+    return index < n ? end : NULL;
+}
+
+bool rs_zarr_is_key(const rs_zarr *zarr, const char *name, bool folder)
+{
+    const char *s = name;
+    if (zarr->v2_keys && zarr->ndim == 0) {
+        return !folder && strcmp(name, "0") == 0;
+    }
+    if (!zarr->v2_keys && *s++ != 'c') {
+        return false;
+    }
+    for (int d = 0; d < zarr->ndim; d++) {
+        if (s > name && *s == '\0') {
+            return folder && zarr->separator == '/';
+        }
+        if (s > name && *s++ != zarr->separator) {
+            return false;
+        }
+        s = skip_index(s, key_count(zarr, d));
+        if (s == NULL) {
+            return false;
+        }
+    }
+    return !folder && *s == '\0';
+}
+
 /* Old nested stores do not say so: the names of their chunks do. The first name that has an answer decides. */
 void rs_zarr_guess_separator(const char *path, rs_zarr *zarr)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "format/format.h"
 #include "format/literal.h"
 #include "format/zarr_parts.h"
 
@@ -71,7 +72,14 @@ static resplit_status check_link(const char *folder, const char *name, resplit_e
     return rc;
 }
 
-/* The folders in a folder, in order; hidden ones are none of the hierarchy. */
+/* Hidden folders are none of the hierarchy, and neither is what grows in the part of an output. */
+static bool is_outside(const char *name)
+{
+    size_t n = strlen(name), suffix = strlen(RS_PART_SUFFIX);
+    return name[0] == '.' || (n > suffix && strcmp(name + n - suffix, RS_PART_SUFFIX) == 0);
+}
+
+/* The folders in a folder, in order. */
 static resplit_status list_folders(const char *path, name_list *list, resplit_error *err)
 {
     DIR *folder = opendir(path);
@@ -82,7 +90,7 @@ static resplit_status list_folders(const char *path, name_list *list, resplit_er
     }
     while (rc == RESPLIT_OK && (errno = 0, entry = readdir(folder)) != NULL) {
         struct stat status;
-        if (entry->d_name[0] == '.' || fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (is_outside(entry->d_name) || fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
         if (S_ISDIR(status.st_mode)) {
