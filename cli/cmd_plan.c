@@ -45,7 +45,7 @@ static int report(const struct cli_args *args, const struct cli_job *job, respli
     result.choices = &choices;
     result.neighbour = args->options.chunks_auto ? NULL : &neighbour;
     if (args->options.json)
-        return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
+        return cli_json_result(&result, NULL, err) ? CLI_DONE : CLI_FAILED;
     cli_report_result(&result);
     return CLI_DONE;
 }

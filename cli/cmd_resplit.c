@@ -4,7 +4,7 @@
  */
 #include "advice.h"
 #include "commands.h"
-#include "job.h"
+#include "group.h"
 
 static const struct manner {
     enum cli_command_id id;
@@ -52,6 +52,12 @@ static int check_options(const struct manner *manner, const struct cli_args *arg
             target, target);
         return CLI_USAGE;
     }
+    if (options->all_levels) {
+        cli_fail(err, RESPLIT_EINVAL,
+                 "--all-levels is about the levels of an image, which is a Zarr group, and '%.300s' is none",
+                 args->words[0]);
+        return CLI_USAGE;
+    }
     return CLI_DONE;
 }
 
@@ -77,6 +83,8 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
     struct cli_job job = {0};
     resplit_result done = {0};
 
+    if (args->id == CLI_CONVERT && resplit_is_group(args->words[0]))
+        return cli_group_resplit(args, err);
     int code = check_options(manner, args, err);
     if (code == CLI_DONE)
         code = cli_job_source(&job, args->words[0], options, err);

@@ -115,6 +115,7 @@ static resplit_status create_target(const struct cli_job *job, const char *path,
                              .order = options->to_order ? options->to_order[0] : 0,
                              .dtype = options->to_dtype,
                              .write_empty = options->write_empty,
+                             .folder = job->in_group, /* whatever its name ends in */
                              .roi_start = job->has_roi ? job->roi_start : NULL,
                              .roi_stop = job->has_roi ? job->roi_stop : NULL};
 
@@ -207,8 +208,7 @@ resplit_run_options cli_run_options(const struct cli_options *options, struct cl
                                  .resume = options->resume};
 }
 
-/* What a run that did not come to its end leaves, and how to go on. */
-static void say_what_is_left(const char *path, bool was_there, resplit_error *err)
+void cli_job_left(const char *path, bool was_there, resplit_error *err)
 {
     resplit_error why = *err;
     const char *what = why.code == RESPLIT_ECANCELED ? "interrupted" : why.message;
@@ -231,8 +231,8 @@ int cli_job_run(const struct cli_job *job, const struct cli_options *options, re
     resplit_run_options run_options = cli_run_options(options, &progress);
     resplit_status status = resplit_run(job->plan, job->source, job->target, &run_options, done, err);
     cli_progress_end(&progress);
-    if (status != RESPLIT_OK)
-        say_what_is_left(path, was_there, err);
+    if (status != RESPLIT_OK && !job->in_group)
+        cli_job_left(path, was_there, err);
     return exit_of(status);
 }
 
@@ -242,7 +242,7 @@ int cli_job_report(const struct cli_job *job, const struct cli_options *options,
     struct cli_result result = cli_job_result(job, done);
 
     if (options->json)
-        return cli_json_result(&result, err) ? CLI_DONE : CLI_FAILED;
+        return cli_json_result(&result, NULL, err) ? CLI_DONE : CLI_FAILED;
     if (!options->quiet)
         cli_report_result(&result);
     return CLI_DONE;

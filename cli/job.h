@@ -22,6 +22,7 @@ struct cli_job {
     resplit_plan_options how;     /* memory 0: not yet known */
     struct cli_proposal proposal; /* of --chunks auto */
     struct cli_chunks proposed;   /* the same, as chunks */
+    bool in_group;                /* one array of several: what is left of a run is for the group to say */
     bool has_roi;
     int64_t roi_start[RESPLIT_MAX_NDIM];
     int64_t roi_stop[RESPLIT_MAX_NDIM];
@@ -57,6 +58,9 @@ resplit_run_options cli_run_options(const struct cli_options *options, struct cl
 int cli_job_run(const struct cli_job *job, const struct cli_options *options, resplit_result *done, resplit_error *err);
 int cli_job_report(const struct cli_job *job, const struct cli_options *options, const resplit_result *done,
                    resplit_error *err);
+
+/* Says in `err` what a run that did not come to its end left at `path`, and how to go on. */
+void cli_job_left(const char *path, bool was_there, resplit_error *err);
 
 void cli_job_close(struct cli_job *job);
 

@@ -34,6 +34,30 @@ static void add_text(json_object *object, const char *key, const char *value)
     json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
 }
 
+/* An object of an array: in a list it begins with a name. */
+static json_object *new_object(const struct cli_list *list)
+{
+    json_object *object = json_object_new_object();
+
+    if (list)
+        add_text(object, "name", list->name);
+    return object;
+}
+
+/* Prints an object, or puts it into the list. */
+static bool put_object(json_object *object, struct cli_list *list, resplit_error *err)
+{
+    if (!list)
+        return print_object(object, err);
+    if (!list->arrays)
+        list->arrays = json_object_new_array();
+    if (!list->arrays || json_object_array_add(list->arrays, object) != 0) {
+        json_object_put(object);
+        return cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
+    }
+    return true;
+}
+
 static void add_number(json_object *object, const char *key, double value)
 {
     char text[40];
@@ -188,11 +212,11 @@ static void add_done(json_object *object, const resplit_result *done, const resp
     add_fingerprint(object, done->fingerprint);
 }
 
-bool cli_json_result(const struct cli_result *result, resplit_error *err)
+bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err)
 {
     const resplit_info *source = result->source, *target = result->target;
     const resplit_plan_summary *plan = result->plan;
-    json_object *object = json_object_new_object();
+    json_object *object = new_object(list);
 
     add_text(object, "strategy", plan->strategy);
     add_array(object, source);
@@ -208,14 +232,14 @@ bool cli_json_result(const struct cli_result *result, resplit_error *err)
     cli_json_explain(object, result);
     if (result->done)
         add_done(object, result->done, target);
-    return print_object(object, err);
+    return put_object(object, list, err);
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------------------------- */
 
-bool cli_json_info(const resplit_info *info, resplit_error *err)
+bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_error *err)
 {
-    json_object *object = json_object_new_object();
+    json_object *object = new_object(list);
 
     add_text(object, "path", info->path);
     add_array(object, info);
@@ -225,26 +249,55 @@ bool cli_json_info(const resplit_info *info, resplit_error *err)
     add_text(object, "format", info->format);
     add_text(object, "pattern", info->pattern);
     add_fingerprint(object, info->fingerprint);
-    return print_object(object, err);
+    return put_object(object, list, err);
 }
 
-bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, resplit_error *err)
+bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct cli_list *list, resplit_error *err)
 {
-    json_object *object = json_object_new_object();
+    json_object *object = new_object(list);
 
     add_text(object, "path", info->path);
     add_fingerprint(object, fingerprint);
-    return print_object(object, err);
+    return put_object(object, list, err);
 }
 
-bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err)
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, struct cli_list *list,
+                         resplit_error *err)
 {
-    json_object *object = json_object_new_object();
+    json_object *object = new_object(list);
 
     json_object_object_add(object, "equal", json_object_new_boolean(difference->equal));
     add_integer(object, "n_different", difference->n_different);
     json_object_object_add(object, "index", difference->equal ? NULL : list_of(info->ndim, difference->index));
+    return put_object(object, list, err);
+}
+
+/* ---- Groups --------------------------------------------------------------------------------------------------- */
+
+bool cli_json_note(const char *key, struct cli_list *list, resplit_error *err)
+{
+    json_object *object = new_object(list);
+
+    json_object_object_add(object, key, json_object_new_boolean(true));
+    return put_object(object, list, err);
+}
+
+bool cli_json_list(struct cli_list *list, const char *path, const bool *equal, resplit_error *err)
+{
+    json_object *object = json_object_new_object();
+
+    add_text(object, "path", path);
+    if (equal)
+        json_object_object_add(object, "equal", json_object_new_boolean(*equal));
+    json_object_object_add(object, "arrays", list->arrays ? list->arrays : json_object_new_array());
+    list->arrays = NULL;
     return print_object(object, err);
+}
+
+void cli_list_release(struct cli_list *list)
+{
+    json_object_put(list->arrays);
+    list->arrays = NULL;
 }
 
 /* ---- Disks ---------------------------------------------------------------------------------------------------- */

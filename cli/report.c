@@ -99,7 +99,7 @@ static void print_chunks(int ndim, const resplit_chunks *chunks, const int64_t *
     }
 }
 
-static void print_grid(const resplit_info *info)
+static void print_blocks(const resplit_info *info)
 {
     char count[CLI_BYTES_TEXT];
 
@@ -107,6 +107,11 @@ static void print_grid(const resplit_info *info)
     printf("%s %s of ", count, info->n_blocks == 1 ? "block" : "blocks");
     print_chunks(info->ndim, info->chunks, info->shape);
     printf(", %s", info->format ? info->format : "raw");
+}
+
+static void print_grid(const resplit_info *info)
+{
+    print_blocks(info);
     if (info->path)
         printf(", '%s'", info->path);
     printf("\n");
@@ -296,10 +301,39 @@ void cli_report_info(const resplit_info *info)
         printf("%-14s%016" PRIx64 "\n", "fingerprint", info->fingerprint);
 }
 
+static void print_name(const char *name, const resplit_info *info)
+{
+    printf("%-20s  ", name);
+    print_shape(info->ndim, info->shape);
+    printf(" of %s, ", info->dtype);
+}
+
+void cli_report_line(const char *name, const resplit_info *info)
+{
+    print_name(name, info);
+    print_blocks(info);
+    printf("\n");
+}
+
+void cli_report_change(const char *name, const struct cli_result *result)
+{
+    char seconds[CLI_BYTES_TEXT];
+
+    cli_format_seconds(result->done->seconds, seconds);
+    print_name(name, result->target);
+    print_blocks(result->source);
+    printf(" -> ");
+    print_blocks(result->target);
+    printf(", %s, %s\n", result->plan->strategy, seconds);
+}
+
 /* As checksum tools print it. */
 void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint)
 {
-    printf("%016" PRIx64 "  %s\n", fingerprint, info->path);
+    if (fingerprint)
+        printf("%016" PRIx64 "  %s\n", fingerprint, info->path);
+    else
+        printf("%-16s  %s\n", "-", info->path);
 }
 
 void cli_report_difference(const resplit_info *info, const resplit_difference *difference)

@@ -39,11 +39,28 @@ void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint);
 void cli_report_difference(const resplit_info *info, const resplit_difference *difference);
 void cli_report_disk(const char *folder, const resplit_disk *disk);
 
-/* Print one object and a newline, or nothing and return false. */
-bool cli_json_result(const struct cli_result *result, resplit_error *err);
-bool cli_json_info(const resplit_info *info, resplit_error *err);
-bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, resplit_error *err);
-bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, resplit_error *err);
+/* One array of several, in one line. */
+void cli_report_line(const char *name, const resplit_info *info);
+void cli_report_change(const char *name, const struct cli_result *result);
+
+/* Results of several arrays, to be printed as one object. Zero-initialised, but for the name. */
+struct json_object;
+struct cli_list {
+    const char *name; /* of the array at hand */
+    struct json_object *arrays;
+};
+
+/* Print one object and a newline, or with a list put it there, or print nothing and return false. */
+bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err);
+bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_error *err);
+bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct cli_list *list, resplit_error *err);
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, struct cli_list *list,
+                         resplit_error *err);
+bool cli_json_note(const char *key, struct cli_list *list, resplit_error *err); /* this is true of it */
+
+/* Prints the list, and what all of it comes to; `equal` may be NULL. */
+bool cli_json_list(struct cli_list *list, const char *path, const bool *equal, resplit_error *err);
+void cli_list_release(struct cli_list *list);
 bool cli_json_disk(const char *folder, const resplit_disk *disk, resplit_error *err);
 
 /* ---- explain.c, json_explain.c: the parts of a result that help to decide ---- */
@@ -53,7 +70,6 @@ void cli_explain_choices(const struct cli_choices *choices);
 void cli_explain_curve(const struct cli_choices *choices);
 void cli_explain_neighbour(const struct cli_neighbour *neighbour);
 
-struct json_object;
 void cli_json_explain(struct json_object *object, const struct cli_result *result);
 
 #endif

@@ -414,6 +414,71 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_resume(const resplit_
                                                                   const resplit_array *target, resplit_plan **out,
                                                                   resplit_error *err);
 
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+/*
+ * A Zarr group and all that is below it: groups, and arrays, which are counted from 0 in the order of their names. A whole group is
+ * made anew, around arrays that are cut anew, by
+ *
+ *     resplit_group_open(...), resplit_group_create(...)
+ *     of every array i:    source: resplit_array_open at the source's place, target: resplit_array_create, overwriting, at
+ *                          the new one's place, in its format; resplit_group_expect
+ *     resplit_group_begin(...)
+ *     of array i, from the number on that begin gave:    resplit_plan_make, resplit_run, resplit_group_done
+ *     resplit_group_finish(...)
+ *
+ * Groups and attributes are kept byte for byte. Copies of metadata ("consolidated") are written anew where the source had them.
+ */
+typedef struct resplit_group resplit_group;
+
+/* Is this the folder of a Zarr group? */
+RESPLIT_API bool resplit_is_group(const char *path);
+
+/* Finds the arrays below `path`; does not open them. RESPLIT_EINVAL: it is no group. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_open(const char *path, resplit_group **out,
+                                                                 resplit_error *err);
+
+/*
+ * The group that will be made at `path` from `source`. Touches nothing. `format` is "zarr2" or "zarr3"; NULL: that of the group around
+ * `path`, else every node's own. `overwrite`: a group or array that is there is replaced, when the new one is complete, and if
+ * there is nothing but Zarr in it. Keeps no pointer to `source`.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_create(const char *path, const resplit_group *source,
+                                                                   const char *format, bool overwrite,
+                                                                   resplit_group **out, resplit_error *err);
+
+RESPLIT_API int64_t resplit_group_count(const resplit_group *group);
+
+/* Of array i: its name below the group; the path where it is, or is to be made; "zarr2" or "zarr3". NULL past the last. */
+RESPLIT_API const char *resplit_group_name(const resplit_group *group, int64_t i);
+RESPLIT_API const char *resplit_group_place(const resplit_group *group, int64_t i);
+RESPLIT_API const char *resplit_group_format(const resplit_group *group, int64_t i);
+
+/* Finds out which arrays are levels of the OME-Zarr multiscale image that the group is. RESPLIT_EINVAL: it is none. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_levels(resplit_group *group, resplit_error *err);
+RESPLIT_API bool resplit_group_is_level(const resplit_group *group, int64_t i);
+
+/* Tells of the next array of a new group what it will be made from; to be called for each, in their order, before begin. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_expect(resplit_group *group, const resplit_array *source,
+                                                                   const resplit_array *target, resplit_error *err);
+
+/*
+ * Checks the place, makes PATH.resplit-part and in it everything but the arrays. With options->resume, goes on with what a run
+ * of the same group left: its first *n_done arrays are complete. `options` may be NULL; of it, resume and sync count.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_begin(resplit_group *group,
+                                                                  const resplit_run_options *options, int64_t *n_done,
+                                                                  resplit_error *err);
+
+/* The next array is complete: it is not made again when the run is resumed. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_done(resplit_group *group, resplit_error *err);
+
+/* All arrays are complete: writes copies of metadata and publishes the group, by one rename. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_finish(resplit_group *group, resplit_error *err);
+
+/* A group that was begun and not finished leaves PATH.resplit-part, for a resume, if anything was done. */
+RESPLIT_API void resplit_group_close(resplit_group *group);
+
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
 typedef struct resplit_difference {
@@ -425,7 +490,8 @@ typedef struct resplit_difference {
 /*
  * Do two arrays hold the same values, whatever their blocks, formats, orders and byte orders? Values are equal when
  * their bits are: NaN equals the same NaN, 0.0 differs from -0.0. Arrays of unequal shape or type are RESPLIT_EINVAL.
- * Uses at most `memory` bytes. `options` may be NULL.
+ * Arrays that cannot be decoded are equal when they are stored as the same bytes, else RESPLIT_EUNSUPPORTED. Uses at most `memory`
+ * bytes. `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_verify(const resplit_array *a, const resplit_array *b,
                                                              int64_t memory, const resplit_run_options *options,

@@ -328,6 +328,16 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     static const int64_t origin[RS_MAX_NDIM];
     *out = (resplit_difference){0};
     RS_TRY(check_comparable(a, b, err));
+    if (rs_array_opaque(a) != NULL && rs_array_is_verbatim(a, b)
+        && memcmp(a->shard, b->shard, (size_t)a->layout.ndim * sizeof *a->shard) == 0) {
+        RS_TRY(rs_compare_stored(a, b, &out->equal, out->index, err));
+        return out->equal
+                   ? RESPLIT_OK
+                   : rs_fail(err, RESPLIT_EUNSUPPORTED,
+                             "'%.300s' and '%.300s' are not stored as the same bytes, and their values cannot be "
+                             "compared: %.300s",
+                             a->path, b->path, rs_array_opaque(a)->message);
+    }
     RS_TRY(check_readable(a, err));
     RS_TRY(check_readable(b, err));
     rs_problem problem;

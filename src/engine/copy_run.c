@@ -232,6 +232,12 @@ static resplit_status mix_file(const char *name, const rs_text *text, void *payl
     return RESPLIT_OK;
 }
 
+resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err)
+{
+    *hash = rs_problem_hash(problem);
+    return rs_array_metadata(target, mix_file, hash, err);
+}
+
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
                            const resplit_array *target, const char *temp, const rs_text *plan_text,
                            const resplit_run_options *options, resplit_result *result, resplit_error *err)
@@ -244,14 +250,14 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                   .options = options,
                   .sink = write_unit,
                   .whole_sink = write_whole};
-    rs_job_id id = {.problem = rs_problem_hash(problem), .plan = rs_plan_hash(plan), .source = source->stamp};
+    rs_job_id id = {.plan = rs_plan_hash(plan), .source = source->stamp};
     rs_progress done;
     rs_earlier earlier;
     rs_direct direct;
     double start = seconds_now();
     *result = (resplit_result){.seconds = 0};
     RS_TRY(read_options(options, &direct, &output.sync, err));
-    RS_TRY(rs_array_metadata(target, mix_file, &id.problem, err));
+    RS_TRY(rs_run_hash(problem, target, &id.problem, err));
     resplit_status rc = rs_output_begin(&output, target, source, options != NULL && options->resume, &id, plan_text,
                                         &earlier, &done, err);
     if (rc != RESPLIT_OK) {

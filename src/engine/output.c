@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DATA_NAME "data"
 #define PLAN_NAME "plan"
 #define OLD_NAME "old" /* an array that is being replaced where the system cannot exchange two names */
 
@@ -46,8 +45,8 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
 /* What an earlier run left in the part. Anything else in it is not ours, and stays. */
 static resplit_status clear_part(const rs_output *output, resplit_error *err)
 {
-    static const char *const names[] = {"journal", "journal-new",  PLAN_NAME, /* what makes it whole first */
-                                        DATA_NAME, RS_SHARDS_NAME, OLD_NAME};
+    static const char *const names[] = {"journal",    "journal-new",  PLAN_NAME, /* what makes it whole first */
+                                        RS_DATA_NAME, RS_SHARDS_NAME, OLD_NAME};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[RS_PATH_MAX];
         RS_TRY(rs_path_join(output->part, names[i], path, err));
@@ -246,7 +245,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     bool on_disk = true;
     RS_TRY(rs_site_check_apart(&output->site, source, err));
     RS_TRY(rs_output_part(output->site.path, output->part, err));
-    RS_TRY(rs_path_join(output->part, DATA_NAME, output->data, err));
+    RS_TRY(rs_path_join(output->part, RS_DATA_NAME, output->data, err));
     if (!resume || access(output->part, F_OK) != 0) {
         RS_TRY(rs_site_check_free(&output->site, err));
         RS_TRY(check_space(output, err));
@@ -419,8 +418,8 @@ static resplit_status forget_copies(const rs_output *output, resplit_error *err)
 {
     const char *path = output->site.path;
     bool zarr = output->array == NULL || output->array->zarr != NULL || rs_node_at(path) != RS_NODE_NONE;
-    return zarr && strstr(path, RS_PART_SUFFIX "/" DATA_NAME "/") == NULL ? rs_node_forget_copies(path, err)
-                                                                          : RESPLIT_OK;
+    return zarr && strstr(path, RS_PART_SUFFIX "/" RS_DATA_NAME "/") == NULL ? rs_node_forget_copies(path, err)
+                                                                             : RESPLIT_OK;
 }
 
 resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err)

@@ -198,6 +198,13 @@ rs_progress rs_run_progress(const rs_run *run);
 /* It has been written: counts everything as done that is done without a gap, and takes note of it. With the lock. */
 void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing);
 
+/* What a run is about: both grids, and what the target says of itself. */
+resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err);
+
+/* Are the blocks of two arrays on the same grid stored as the same bytes, in files of the same blocks? index: a block's that is not. */
+resplit_status rs_compare_stored(const resplit_array *a, const resplit_array *b, bool *equal, int64_t *index,
+                                 resplit_error *err);
+
 /* Copies the source into the target: checks, runs, publishes. temp: folder for a temporary file; NULL: beside the target.
    plan_text: what is kept beside the part for a resume. */
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,

@@ -208,6 +208,24 @@ static resplit_status group_texts(const char *path, int version, rs_text *attrib
     return rc;
 }
 
+/* Byte for byte what is on disk. */
+static resplit_status print_as_it_is(const char *path, int version, rs_zarr_file *add, void *payload,
+                                     resplit_error *err)
+{
+    static const char *const names[2][2] = {{".zgroup", ".zattrs"}, {"zarr.json", NULL}};
+    resplit_status rc = RESPLIT_OK;
+    for (int i = 0; rc == RESPLIT_OK && i < 2 && names[version - 2][i] != NULL; i++) {
+        rs_text text;
+        rs_json_document *document;
+        bool found;
+        rc = rs_zarr_load(path, names[version - 2][i], &text, &document, &found, err);
+        rc = rc != RESPLIT_OK || !found ? rc : add(names[version - 2][i], &text, payload, err);
+        rs_json_free(document);
+        rs_text_release(&text);
+    }
+    return rc;
+}
+
 resplit_status rs_zarr_group_print(const char *path, int version, rs_zarr_file *add, void *payload, resplit_error *err)
 {
     rs_text attributes = {0}, extra = {0}, text = {0};
@@ -215,6 +233,10 @@ resplit_status rs_zarr_group_print(const char *path, int version, rs_zarr_file *
     resplit_status rc = own == 0 ? RESPLIT_OK : group_texts(path, own, &attributes, &extra, err);
     version = version != 0 ? version : own != 0 ? own : 3;
     if (rc != RESPLIT_OK) {
+        goto out;
+    }
+    if (version == own && (version == 2 || !rs_zarr_has_consolidated(path))) {
+        rc = print_as_it_is(path, version, add, payload, err);
         goto out;
     }
     if (version == 3) {
