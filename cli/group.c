@@ -16,9 +16,12 @@
 void cli_group_name_it(const char *name, resplit_error *err)
 {
     resplit_error why = *err;
+    size_t n = strlen(name);
 
-    if (strstr(why.message, name))
-        return;
+    for (const char *at = strchr(why.message, '/'); at; at = strchr(at + 1, '/')) {
+        if (strncmp(at + 1, name, n) == 0 && strchr("'/", at[n + 1]))
+            return; /* a path says it already */
+    }
     cli_fail(err, why.code, "array '%.200s': %.700s", name, why.message);
     err->sys_errno = why.sys_errno;
     err->needed_bytes = why.needed_bytes;

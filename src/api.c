@@ -328,8 +328,7 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     static const int64_t origin[RS_MAX_NDIM];
     *out = (resplit_difference){0};
     RS_TRY(check_comparable(a, b, err));
-    if (rs_array_opaque(a) != NULL && rs_array_is_verbatim(a, b)
-        && memcmp(a->shard, b->shard, (size_t)a->layout.ndim * sizeof *a->shard) == 0) {
+    if (rs_array_opaque(a) != NULL && rs_array_is_coded_alike(a, b)) {
         RS_TRY(rs_compare_stored(a, b, &out->equal, out->index, err));
         return out->equal
                    ? RESPLIT_OK

@@ -108,6 +108,9 @@ const resplit_error *rs_array_opaque(const resplit_array *array);
 /* Blocks of two arrays on the same grid mean the same, byte for byte as they are stored. */
 bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b);
 
+/* Two arrays that cannot be decoded: do their metadata say the same of elements, codecs and what is missing? */
+bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b);
+
 /* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it. */
 typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);

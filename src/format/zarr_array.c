@@ -410,6 +410,19 @@ bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
                       : rs_chain_is(&x->chain, &y->chain));
 }
 
+static bool is_text(const rs_text *a, const rs_text *b)
+{
+    return a->n == b->n && (a->n == 0 || memcmp(a->s, b->s, a->n) == 0);
+}
+
+bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b)
+{
+    const rs_zarr *x = a->zarr, *y = b->zarr;
+    return rs_array_is_verbatim(a, b) && x->version == y->version && is_text(&x->raw_type, &y->raw_type)
+           && is_text(&x->raw_fill, &y->raw_fill) && is_text(&x->raw_codecs, &y->raw_codecs)
+           && memcmp(a->shard, b->shard, sizeof a->shard) == 0;
+}
+
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
 {
     return array->zarr == NULL ? RESPLIT_OK : rs_zarr_print(array->zarr, add, payload, err);
