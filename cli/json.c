@@ -5,6 +5,7 @@
  */
 #include <json.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "parse.h"
 #include "report.h"
@@ -201,6 +202,21 @@ static void add_fingerprint(json_object *object, uint64_t fingerprint)
     add_text(object, "fingerprint", fingerprint ? text : NULL);
 }
 
+static void add_cast(json_object *object, const struct cli_result *result)
+{
+    const resplit_losses *losses = &result->done->losses;
+    json_object *o = json_object_new_object();
+
+    add_text(o, "from", result->source->dtype);
+    add_text(o, "to", result->target->dtype);
+    add_integer(o, "values", losses->n_values);
+    add_integer(o, "changed", cli_n_changed(losses));
+    add_integer(o, "out_of_range", losses->n_out_of_range);
+    add_integer(o, "not_a_number", losses->n_not_a_number);
+    add_integer(o, "rounded", losses->n_rounded);
+    json_object_object_add(object, "cast", o);
+}
+
 static void add_done(json_object *object, const resplit_result *done, const resplit_info *target)
 {
     add_cost(object, "actual", &done->cost);
@@ -232,6 +248,8 @@ bool cli_json_result(const struct cli_result *result, struct cli_list *list, res
     cli_json_explain(object, result);
     if (result->done)
         add_done(object, result->done, target);
+    if (result->done && strcmp(source->dtype, target->dtype) != 0)
+        add_cast(object, result);
     return put_object(object, list, err);
 }
 

@@ -248,6 +248,40 @@ static void print_seconds(const struct cli_result *result)
     printf("\n");
 }
 
+/* "cast          <f8 to |u1; 12 of 1,000 values changed: 10 out of range, 2 rounded" */
+static void print_cast(const struct cli_result *result)
+{
+    const resplit_losses *losses = &result->done->losses;
+    const struct {
+        int64_t n;
+        const char *what;
+    } rows[] = {{losses->n_out_of_range, "out of range"},
+                {losses->n_not_a_number, "not a number"},
+                {losses->n_rounded, "rounded"}};
+    char changed[CLI_BYTES_TEXT], values[CLI_BYTES_TEXT];
+    const char *between = ": ";
+
+    if (losses->n_values == 0)
+        return;
+    cli_format_count(cli_n_changed(losses), changed);
+    cli_format_count(losses->n_values, values);
+    printf("%-14s%s to %s; %s of %s values changed", "cast", result->source->dtype, result->target->dtype, changed,
+           values);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].n > 0) {
+            cli_format_count(rows[i].n, changed);
+            printf("%s%s %s", between, changed, rows[i].what);
+            between = ", ";
+        }
+    }
+    printf("\n");
+}
+
+int64_t cli_n_changed(const resplit_losses *losses)
+{
+    return losses->n_out_of_range + losses->n_not_a_number + losses->n_rounded;
+}
+
 void cli_report_result(const struct cli_result *result)
 {
     char memory[CLI_BYTES_TEXT];
@@ -283,6 +317,7 @@ void cli_report_result(const struct cli_result *result)
         if (done->io)
             printf(", by %d worker%s (%s)", done->threads, done->threads == 1 ? "" : "s", done->io);
         printf("%s\n", done->resumed ? "; went on with an earlier run" : "");
+        print_cast(result);
         if (done->fingerprint)
             printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);
     }

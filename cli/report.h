@@ -24,6 +24,9 @@ struct cli_result {
 /* The length by which an axis is evenly cut (the last block may be shorter), or 0 when its lengths are uneven. */
 int64_t cli_even_length(const resplit_chunks *axis, int64_t extent);
 
+/* Values that a cast changed, one way or another. */
+int64_t cli_n_changed(const resplit_losses *losses);
+
 /* "5.8 GiB". */
 void cli_format_bytes(int64_t bytes, char out[CLI_BYTES_TEXT]);
 

@@ -157,7 +157,9 @@ typedef struct resplit_spec {
  *   shards     of a Zarr array of version 3: lengths of a file, multiples of its chunks; -1 is the whole axis; NULL: none,
  *              or as the source where chunks is NULL too
  *   order      'C' or 'F', of the elements in a block; 0: as the source
- *   dtype      that values are cast to; NULL: as the source
+ *   dtype      that values are cast to, as NumPy's astype does; NULL: as the source. What an integer type does not hold
+ *              becomes the nearest that it does, NaN 0; resplit_result.losses says how many values changed. Booleans,
+ *              integers, reals of up to 8 bytes, all of these to complex; any type to its other byte order
  *   write_empty  also blocks of a Zarr array that hold nothing but its fill value; false: they are left out
  */
 typedef struct resplit_target {
@@ -383,16 +385,25 @@ typedef struct resplit_run_options {
     bool resume;
 } resplit_run_options;
 
+/* What a cast did to values. Each that came out as another one counts once; a NaN that stays one did not. */
+typedef struct resplit_losses {
+    int64_t n_values;       /* that were cast; 0: there was no cast                             */
+    int64_t n_out_of_range; /* integers became the nearest that the type has, reals infinite     */
+    int64_t n_not_a_number; /* NaN became 0, or true                                            */
+    int64_t n_rounded;      /* lost a fraction, or digits                                       */
+} resplit_losses;
+
 /* What a run did. */
 typedef struct resplit_result {
-    resplit_cost cost;   /* counted; what an earlier run did is not in it                     */
-    double seconds;      /* from the call to its end                                          */
-    int64_t stored_read; /* of encoded blocks, bytes as they are on disk; cost counts elements */
-    int64_t stored_written;
-    uint64_t fingerprint; /* of the values: see resplit_fingerprint                            */
-    bool resumed;         /* went on with what an earlier run had done                         */
-    int threads;          /* workers                                                           */
-    const char *io;       /* "uring" or "threads"; NULL: there was nothing to do               */
+    resplit_cost cost;      /* counted; what an earlier run did is not in it                     */
+    double seconds;         /* from the call to its end                                          */
+    int64_t stored_read;    /* of encoded blocks, bytes as they are on disk; cost counts elements */
+    int64_t stored_written; /* the same, and of all blocks with a cast; cost counts the source's type */
+    uint64_t fingerprint;   /* of the values: see resplit_fingerprint; 0: not known, as after a cast */
+    bool resumed;           /* went on with what an earlier run had done                         */
+    int threads;            /* workers                                                           */
+    const char *io;         /* "uring" or "threads"; NULL: there was nothing to do               */
+    resplit_losses losses;  /* of a cast; what an earlier run did is not in it                  */
 } resplit_result;
 
 /*

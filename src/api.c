@@ -144,9 +144,23 @@ static resplit_status check_readable(const resplit_array *array, resplit_error *
                                  array->path != NULL ? array->path : "the array", why->message);
 }
 
+/* A target knows what is cast to its type, and a source of another type has other values. */
+static resplit_status check_cast(const resplit_array *source, const resplit_array *target, resplit_error *err)
+{
+    const rs_element *from = &target->cast.from;
+    bool same = from->kind == source->dtype.kind && from->itemsize == source->dtype.itemsize
+                && from->byteorder == source->dtype.byteorder;
+    return same || target->cast.kind == RS_CAST_NONE
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EINVAL,
+                         "this target casts elements of type '%c%c%lld', but the source has '%.100s'", from->byteorder,
+                         from->kind, (long long)from->itemsize, source->dtype.descr);
+}
+
 resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, rs_problem *out,
                               resplit_error *err)
 {
+    RS_TRY(check_cast(source, target, err));
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
     out->verbatim = copy && rs_array_is_verbatim(source, target);
     if (out->verbatim) { /* nothing is decoded or encoded */

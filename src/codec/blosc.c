@@ -204,6 +204,7 @@ static const char *const keys[] = {"cname", "clevel", "shuffle", "blocksize", "t
 
 const rs_codec rs_codec_blosc = {
     .id = "blosc",
+    .item = 1 + TYPE,
     .name = "blosc",
     .kind = RS_COMPRESSOR,
     .keys = keys,

@@ -213,6 +213,20 @@ bool rs_stage_is_lossless(const rs_stage *stage)
     return stage->codec->lossless != NULL ? stage->codec->lossless(stage) : stage->codec->is_lossless;
 }
 
+void rs_chain_retype(rs_chain *chain, const rs_element *from, const rs_element *to)
+{
+    for (int i = 0; i < chain->n; i++) {
+        rs_stage *stage = &chain->stage[i];
+        if (stage->element.kind != from->kind || stage->element.itemsize != from->itemsize) {
+            return; /* from here on there are bytes */
+        }
+        stage->element = *to;
+        if (stage->codec->item > 0 && stage->set.number[stage->codec->item - 1] == from->itemsize) {
+            stage->set.number[stage->codec->item - 1] = to->itemsize;
+        }
+    }
+}
+
 static bool is_alike(const rs_chain *a, const rs_chain *b, bool decoding)
 {
     for (int i = 0; i < a->n && a->n == b->n; i++) {

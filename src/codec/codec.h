@@ -66,6 +66,9 @@ bool rs_stage_is_on_elements(const rs_stage *stage);
 /* Decoding gives back what was encoded, bit for bit. Not: quantize, bitround, fixedscaleoffset, some astype. */
 bool rs_stage_is_lossless(const rs_stage *stage);
 
+/* The chain for elements of another type, where it works on bytes: what is told of the size of an element follows. */
+void rs_chain_retype(rs_chain *chain, const rs_element *from, const rs_element *to);
+
 /* The same bytes mean the same elements. Levels do not matter. */
 bool rs_chain_decodes_like(const rs_chain *a, const rs_chain *b);
 

@@ -110,16 +110,23 @@ resplit_status rs_take_type(const rs_stage *stage, const rs_json *config, const 
     return RESPLIT_OK;
 }
 
+bool rs_type_of(const rs_element *element, rs_type *out)
+{
+    *out = make_type(element->kind, element->itemsize, element->byteorder);
+    return is_number(element->kind, element->itemsize);
+}
+
 resplit_status rs_own_type(const rs_stage *stage, int64_t *out, resplit_error *err)
 {
     const rs_element *element = &stage->element;
-    if (!is_number(element->kind, element->itemsize)) {
+    rs_type type;
+    if (!rs_type_of(element, &type)) {
         return rs_fail(
             err, RESPLIT_EUNSUPPORTED,
             "codec '%s' is for booleans, integers and floating-point numbers up to 8 bytes, not for '%c%lld'",
             stage->codec->id, element->kind, (long long)element->itemsize);
     }
-    *out = rs_type_pack(make_type(element->kind, element->itemsize, element->byteorder));
+    *out = rs_type_pack(type);
     return RESPLIT_OK;
 }
 

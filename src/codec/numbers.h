@@ -33,6 +33,9 @@ rs_element rs_type_element(rs_type type);
 resplit_status rs_take_type(const rs_stage *stage, const rs_json *config, const char *key, int version, int64_t *out,
                             resplit_error *err);
 
+/* False: no booleans, integers or reals of up to 8 bytes. */
+bool rs_type_of(const rs_element *element, rs_type *out);
+
 /* The type of a stage's own element. */
 resplit_status rs_own_type(const rs_stage *stage, int64_t *out, resplit_error *err);
 

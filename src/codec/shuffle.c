@@ -205,6 +205,7 @@ static const char *const keys[] = {"elementsize", NULL};
 
 const rs_codec rs_codec_shuffle = {
     .id = "shuffle",
+    .item = 1 + SIZE,
     .kind = RS_ON_BYTES,
     .keys = keys,
     .decides = 1u << SIZE,

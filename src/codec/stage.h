@@ -31,6 +31,7 @@ struct rs_codec {
     rs_codec_kind kind;
     const char *const *keys; /* all settings, NULL at the end; a user writes them in this order, after colons */
     uint32_t decides;        /* bit i: set.number[i] matters for decoding */
+    int item;                /* 1 + the setting that is the size of an element; 0: there is none */
     bool is_sized;           /* what comes out has the size that bound says */
     bool is_lossless;        /* when there is no function that knows better */
 

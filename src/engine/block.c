@@ -114,7 +114,8 @@ char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_p
     if (background != NULL) {
         memcpy(area, background, (size_t)n);
     } else if (!whole) {
-        rs_fill(area, n, worker->run->target->fill, problem->itemsize);
+        const resplit_array *array = worker->run->target;
+        rs_fill(area, n, array->pad != NULL ? array->pad : array->fill, problem->itemsize);
     }
     for (; pieces != NULL; pieces = pieces->next) {
         rs_box common;
@@ -174,17 +175,40 @@ static resplit_status store(rs_worker *worker, const rs_step *step, char *stored
                                        : write_file(worker, step, stored, n, err);
 }
 
+/* All of a block, into `area`. What lies outside the array has no part in what is lost. */
+static void cast_block(rs_worker *worker, const rs_step *step, const char *elements, char *area)
+{
+    const rs_run *run = worker->run;
+    const rs_cast *cast = &run->target->cast;
+    int64_t n = rs_box_volume(run->problem->ndim, &step->stored);
+    int64_t outside = n - rs_box_volume(run->problem->ndim, &step->box);
+    resplit_losses *sum = &worker->losses, one = {0};
+    char ignored[32]; /* no type that is cast is longer; others are only swapped */
+    rs_cast_run(cast, elements, area, n, sum);
+    if (cast->kind == RS_CAST_VALUES) {
+        rs_cast_run(cast, run->target->pad, ignored, 1, &one);
+    }
+    sum->n_values -= outside;
+    sum->n_out_of_range -= outside * one.n_out_of_range;
+    sum->n_not_a_number -= outside * one.n_not_a_number;
+    sum->n_rounded -= outside * one.n_rounded;
+}
+
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
                               resplit_error *err)
 {
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
-    int64_t n = rs_box_volume(run->problem->ndim, &step->stored) * run->problem->itemsize;
+    int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
     int64_t n_stored = n, room = rs_stored_room(rs_chain_bound(&target->chain, n));
     char *elements = rs_block_assemble(worker, step, pieces, NULL, staging + room);
     worker->cursor.seeks++;
-    worker->cursor.bytes += n;
-    if (!target->write_empty && rs_is_filled(elements, n, target->fill, run->problem->itemsize)) {
+    worker->cursor.bytes += items * run->problem->itemsize;
+    if (rs_run_casts(run)) {
+        cast_block(worker, step, elements, staging + room);
+        elements = staging + room;
+    }
+    if (!target->write_empty && rs_is_filled(elements, n, target->fill, target->dtype.itemsize)) {
         return RESPLIT_OK;
     }
     RS_TRY(rs_encode(worker->encoder, elements, staging, &n_stored, err));

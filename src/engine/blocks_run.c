@@ -37,7 +37,7 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     const rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     const rs_step *write = &outgoing->step;
-    int64_t items = rs_run_staging_items(run);
+    int64_t items = rs_run_sink_items(run);
     rs_slices slices;
     rs_box slice;
     char *data;

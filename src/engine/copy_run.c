@@ -52,6 +52,20 @@ static resplit_status set_length(const rs_worker *worker, const rs_step *step, c
                : rs_fail_errno(err, errno, "cannot make '%s' %lld bytes long", file->path, (long long)n);
 }
 
+/* In staging, where there is room for the longer type. What is written counts in the type that is planned with. */
+static resplit_status write_cast(rs_worker *worker, const rs_block_file *file, const rs_box *box, char *memory,
+                                 resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    rs_cursor *cursor = &worker->cursor;
+    int64_t n = rs_box_volume(run->problem->ndim, box), before = cursor->bytes;
+    rs_cast_run(&run->target->cast, memory, memory, n, &worker->losses);
+    RS_TRY(rs_file_write_box(&worker->io, file, box, memory, 0, cursor, err));
+    cursor->stored += cursor->bytes - before;
+    cursor->bytes = before + n * run->problem->itemsize;
+    return RESPLIT_OK;
+}
+
 /* A unit may come in slices: the head goes before the first slice of the block's first unit. */
 static resplit_status write_unit(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                  resplit_error *err)
@@ -78,7 +92,8 @@ static resplit_status write_unit(rs_worker *worker, const rs_step *step, const r
         }
     }
     if (rc == RESPLIT_OK) {
-        rc = rs_file_write_box(&worker->io, &file, box, memory, head, &worker->cursor, err);
+        rc = rs_run_casts(worker->run) ? write_cast(worker, &file, box, memory, err)
+                                       : rs_file_write_box(&worker->io, &file, box, memory, head, &worker->cursor, err);
     }
     rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
     return rc;
@@ -182,8 +197,9 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
-    /* what was copied as it is was not looked at */
-    *fingerprint = run->problem->verbatim
+    /* what was copied as it is was not looked at; of what is cast, values were summed up that are not in the target */
+    *fingerprint = run->target->cast.kind == RS_CAST_VALUES ? 0
+                   : run->problem->verbatim
                        ? run->source->fingerprint
                        : rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr,
                                                run->problem->ndim, run->problem->shape);
@@ -220,6 +236,14 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Nor are two that have different types; without a cast the arrays have the same. */
+static void mix_type(const resplit_array *target, uint64_t *hash)
+{
+    for (const char *c = target->dtype.descr; target->cast.kind != RS_CAST_NONE && *c != '\0'; c++) {
+        *hash = rs_mix(*hash, *c);
+    }
+}
+
 /* Two targets that say different things of themselves are not the same job. */
 static resplit_status mix_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
 {
@@ -235,6 +259,7 @@ static resplit_status mix_file(const char *name, const rs_text *text, void *payl
 resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err)
 {
     *hash = rs_problem_hash(problem);
+    mix_type(target, hash);
     return rs_array_metadata(target, mix_file, hash, err);
 }
 
@@ -275,6 +300,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
     result->cost = run.actual;
     result->stored_read = run.stored_read;
     result->stored_written = run.stored_written;
+    result->losses = run.losses;
     result->threads = run.n_workers;
     result->io = run.io_name;
     result->seconds = seconds_now() - start;

@@ -21,6 +21,12 @@ int64_t rs_run_staging_items(const rs_run *run)
     return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - RS_DIRECT_EXTRA : bytes) / run->problem->itemsize);
 }
 
+int64_t rs_run_sink_items(const rs_run *run)
+{
+    int64_t held = run->problem->itemsize, stored = rs_run_casts(run) ? run->target->dtype.itemsize : held;
+    return stored <= held ? rs_run_staging_items(run) : rs_max(1, rs_run_staging_items(run) * held / stored);
+}
+
 /* ---- Begin and end ------------------------------------------------------------------------- */
 
 /* As many as the plan has room for and the work is worth. Direct reads and writes need more of them than processors. */
@@ -45,9 +51,9 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
 }
 
 /* Of the largest block, which for encoded blocks is every one. */
-static int64_t block_bytes(const rs_layout *layout)
+static int64_t block_bytes(const rs_layout *layout, int64_t itemsize)
 {
-    int64_t n = layout->itemsize;
+    int64_t n = itemsize;
     for (int d = 0; d < layout->ndim; d++) {
         rs_span first = rs_axis_stored(&layout->axis[d], 0);
         n *= first.hi - first.lo;
@@ -59,10 +65,12 @@ static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit
 {
     const rs_layout *source = &run->problem->source, *target = &run->problem->target;
     if (run->source->encoded && !run->problem->verbatim) {
-        RS_TRY(rs_coder_new(&run->source->chain, block_bytes(source), false, &worker->decoder, err));
+        RS_TRY(rs_coder_new(&run->source->chain, block_bytes(source, run->source->dtype.itemsize), false,
+                            &worker->decoder, err));
     }
     if (run->target->encoded && !run->problem->verbatim) { /* a target that is only compared with is decoded */
-        RS_TRY(rs_coder_new(&run->target->chain, block_bytes(target), run->targets.write, &worker->encoder, err));
+        RS_TRY(rs_coder_new(&run->target->chain, block_bytes(target, run->target->dtype.itemsize), run->targets.write,
+                            &worker->encoder, err));
     }
     return RESPLIT_OK;
 }
@@ -86,6 +94,8 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     const rs_plan *plan = run->plan;
     int64_t others =
         (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES + plan->n_workers * rs_problem_coder(run->problem);
+    run->in_files = run->problem->target;
+    run->in_files.itemsize = run->target->dtype.itemsize;
     run->sources.other = &run->targets;
     run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
@@ -109,12 +119,21 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     return RESPLIT_OK;
 }
 
+static void add_losses(resplit_losses *sum, const resplit_losses *more)
+{
+    sum->n_values += more->n_values;
+    sum->n_out_of_range += more->n_out_of_range;
+    sum->n_not_a_number += more->n_not_a_number;
+    sum->n_rounded += more->n_rounded;
+}
+
 void rs_run_end(rs_run *run)
 {
     (void)rs_files_release(&run->sources, NULL);
     (void)pthread_cond_destroy(&run->change);
     (void)pthread_mutex_destroy(&run->lock);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
+        add_losses(&run->losses, &run->workers[i].losses);
         rs_io_stop(&run->workers[i].io);
         rs_coder_free(run->workers[i].decoder);
         rs_coder_free(run->workers[i].encoder);
@@ -155,7 +174,7 @@ resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_blo
     const rs_run *run = worker->run;
     int64_t bytes = run->target->encoded ? 0 : rs_files_bytes(&run->targets, step->block);
     RS_TRY(rs_files_get(&worker->run->targets, step->block, bytes, worker->path[1], file, err));
-    file->layout = &worker->run->problem->target;
+    file->layout = &run->in_files;
     file->stored = &step->stored;
     return RESPLIT_OK;
 }

@@ -83,7 +83,7 @@ int64_t rs_files_bytes(const rs_files *files, const int64_t *index)
 {
     const resplit_array *array = files->array;
     rs_box box = rs_layout_stored(&array->layout, index);
-    return rs_array_block_offset(array, index) + rs_box_volume(array->layout.ndim, &box) * array->layout.itemsize;
+    return rs_array_block_offset(array, index) + rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
 }
 
 /* Makes the folders between the root and a file. Others may be at it too. */

@@ -598,7 +598,7 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     if (run->target->encoded) {
         return hand_over_whole(worker, outgoing, err);
     }
-    bool one_piece = unit->pieces->next == NULL;
+    bool one_piece = unit->pieces->next == NULL && !rs_run_casts(run);
     char *memory = unit->pieces->view.base;
     worker->before = one_piece ? memory - (char *)unit->pieces->memory : 0;
     if (one_piece && !run->sliced) {
@@ -606,7 +606,7 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     }
     rs_slices slices;
     rs_box slice;
-    rs_slices_init(&slices, problem->ndim, problem->target.order, &step->box, rs_run_staging_items(run));
+    rs_slices_init(&slices, problem->ndim, problem->target.order, &step->box, rs_run_sink_items(run));
     while (rs_slices_next(&slices, &slice)) {
         if (!one_piece) {
             memory = worker->staging[0];

@@ -77,11 +77,12 @@ struct rs_worker {
     rs_coder *decoder, *encoder; /* of encoded blocks; else NULL */
     rs_cursor cursor;            /* of the write at hand */
     rs_cursor spilled;           /* by the read at hand */
+    resplit_losses losses;       /* by casts */
     int64_t before;              /* bytes that are free before the memory of the unit at hand */
     rs_job job;
 };
 
-/* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed. */
+/* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed; with a cast it is in staging. */
 typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                resplit_error *err);
 
@@ -104,6 +105,7 @@ struct rs_run {
     rs_progress resumed; /* what an earlier run had done */
 
     rs_files sources, targets;
+    rs_layout in_files; /* the target's, of elements of its own type */
     rs_fingerprint weights;
     rs_worker *workers;
     int n_workers;
@@ -133,7 +135,8 @@ struct rs_run {
     rs_time now; /* everything before is done */
     uint64_t read_fingerprint, written_fingerprint;
     resplit_cost actual;
-    int64_t stored_read, stored_written; /* bytes of encoded blocks, as they are on disk */
+    int64_t stored_read, stored_written; /* bytes of encoded blocks, as they are on disk; also of those that are cast */
+    resplit_losses losses;               /* by casts, when all is done */
 };
 
 /* Runs all steps of a plan of buffers. The caller has filled the first group of fields and opened `targets`. */
@@ -168,6 +171,14 @@ resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_blo
 resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err);
 
 int64_t rs_run_staging_items(const rs_run *run);
+
+/* As many as fit staging in the target's type too: they are cast in their place. */
+int64_t rs_run_sink_items(const rs_run *run);
+
+static inline bool rs_run_casts(const rs_run *run)
+{
+    return run->target->cast.kind != RS_CAST_NONE;
+}
 
 /* Adds what was read, or written, to what the run did. With the lock. */
 void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written);

@@ -35,6 +35,7 @@ void rs_array_close(resplit_array *array)
     }
     free(array->zarr);
     free(array->fill);
+    free(array->pad);
     free(array->path);
     free(array->pattern);
     free(array->offsets);
@@ -199,7 +200,7 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     int64_t shape[RS_MAX_NDIM], n_elements, bytes, n_blocks;
     rs_pattern pattern;
 
-    layout->itemsize = array->dtype.itemsize;
+    layout->itemsize = array->cast.kind != RS_CAST_NONE ? array->cast.from.itemsize : array->dtype.itemsize;
     if (layout->ndim < 2) {
         array->order = 'C';
     }
@@ -207,11 +208,11 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     for (int d = 0; d < layout->ndim; d++) {
         shape[d] = layout->axis[d].extent;
     }
-    if (!rs_shape_count(layout->ndim, shape, layout->itemsize, &n_elements, &bytes)
+    if (!rs_shape_count(layout->ndim, shape, array->dtype.itemsize, &n_elements, &bytes)
         || !rs_layout_count(layout, &n_blocks, &n_elements)) {
         char text[RS_SHAPE_TEXT];
         return rs_fail(err, RESPLIT_EINVAL, "shape %s of %lld bytes each is larger than a file can be",
-                       rs_shape_text(layout->ndim, shape, text), (long long)layout->itemsize);
+                       rs_shape_text(layout->ndim, shape, text), (long long)array->dtype.itemsize);
     }
     if (array->pattern != NULL) {
         RS_TRY(rs_pattern_parse(array->pattern, layout->ndim, &pattern, err));

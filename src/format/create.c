@@ -128,6 +128,39 @@ static resplit_status check_plain(const resplit_target *target, const rs_format 
                : rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
 }
 
+/* The type, and how values get it. */
+static resplit_status choose_type(const resplit_array *source, const char *wanted, resplit_array *array,
+                                  resplit_error *err)
+{
+    if (wanted == NULL) {
+        return rs_dtype_copy(&source->dtype, &array->dtype, err);
+    }
+    RS_TRY(rs_dtype_parse(wanted, &array->dtype, err));
+    RS_TRY(rs_dtype_cast(&source->dtype, &array->dtype, &array->cast, err));
+    if (array->cast.kind == RS_CAST_NONE) {
+        return RESPLIT_OK;
+    }
+    array->pad = calloc(1, (size_t)source->dtype.itemsize);
+    if (array->pad == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for an element");
+    }
+    if (source->fill != NULL) {
+        memcpy(array->pad, source->fill, (size_t)source->dtype.itemsize);
+    }
+    return RESPLIT_OK;
+}
+
+static void set_cast_cost(resplit_array *array)
+{
+    if (array->cast.kind != RS_CAST_NONE) {
+        array->layout.coding = (rs_coding){
+            .item = array->dtype.itemsize,
+            .seconds = rs_cast_seconds(&array->cast),
+            .ratio = (double)array->cast.to.itemsize / (double)array->cast.from.itemsize,
+        };
+    }
+}
+
 static resplit_status fill_target(const char *path, const resplit_array *source, const resplit_target *target,
                                   resplit_array *array, resplit_error *err)
 {
@@ -143,7 +176,7 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
             return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
         }
     }
-    RS_TRY(rs_dtype_copy(&source->dtype, &array->dtype, err));
+    RS_TRY(choose_type(source, target->dtype, array, err));
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
@@ -156,7 +189,9 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
     RS_TRY(rs_array_set_offset(array, err));
-    return rs_array_finish(array, err);
+    RS_TRY(rs_array_finish(array, err));
+    set_cast_cost(array);
+    return RESPLIT_OK;
 }
 
 resplit_status rs_array_create(const char *path, const resplit_array *source, const resplit_target *target,

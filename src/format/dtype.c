@@ -381,3 +381,29 @@ bool rs_dtype_same_values(const rs_dtype *a, const rs_dtype *b)
     size_t skip = a->swap_size > 0 && b->swap_size > 0 ? 1 : 0;
     return strcmp(a->descr + skip, b->descr + skip) == 0;
 }
+
+resplit_status rs_dtype_cast(const rs_dtype *from, const rs_dtype *to, rs_cast *out, resplit_error *err)
+{
+    rs_element a = rs_dtype_element(from), b = rs_dtype_element(to);
+    *out = (rs_cast){.kind = RS_CAST_NONE, .from = a, .to = b};
+    if (strcmp(from->descr, to->descr) == 0) {
+        return RESPLIT_OK;
+    }
+    if (rs_dtype_same_values(from, to)) { /* records have no byte order: they are equal or not */
+        *out = rs_cast_swap(&a, from->swap_size);
+        return RESPLIT_OK;
+    }
+    if (rs_cast_make(&a, &b, out)) {
+        return RESPLIT_OK;
+    }
+    *out = (rs_cast){.kind = RS_CAST_NONE, .from = a, .to = b};
+    return from->kind == 'c' && to->kind != 'c'
+               ? rs_fail(err, RESPLIT_EUNSUPPORTED,
+                         "elements of type '%.100s' cannot be cast to '%.100s': complex numbers would lose a part of "
+                         "them; give a complex type",
+                         from->descr, to->descr)
+               : rs_fail(err, RESPLIT_EUNSUPPORTED,
+                         "elements of type '%.100s' cannot be cast to '%.100s': only booleans, integers, "
+                         "floating-point numbers of up to 8 bytes and complex numbers of up to 16 can be cast",
+                         from->descr, to->descr);
+}

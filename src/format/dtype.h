@@ -7,6 +7,7 @@
 #define RS_DTYPE_H
 
 #include "base/base.h"
+#include "codec/cast.h"
 
 typedef struct rs_dtype {
     char *descr;       /* as in a .npy header, without quotes for a simple type: <u2; the list for records. Owned. */
@@ -24,5 +25,13 @@ void rs_dtype_release(rs_dtype *dtype);
 
 /* Equal but for byte order. */
 bool rs_dtype_same_values(const rs_dtype *a, const rs_dtype *b);
+
+static inline rs_element rs_dtype_element(const rs_dtype *dtype)
+{
+    return (rs_element){dtype->kind, dtype->itemsize, dtype->byteorder};
+}
+
+/* How values become those of another type; kind RS_CAST_NONE: they are. RESPLIT_EUNSUPPORTED: they cannot. */
+resplit_status rs_dtype_cast(const rs_dtype *from, const rs_dtype *to, rs_cast *out, resplit_error *err);
 
 #endif

@@ -64,12 +64,14 @@ struct resplit_array {
     bool encoded;                /* blocks are read and written whole, through the chain, as long as the grid is */
     rs_chain chain;              /* how the elements of a block become stored bytes; none: as they are */
     char *fill;                  /* owned; the element that missing blocks are full of; NULL: none may be missing */
-    bool write_empty;            /* a target: also blocks that are full of it */
-    int64_t most_stored;         /* a source that is encoded: bytes of its largest stored block */
-    int64_t shard[RS_MAX_NDIM];  /* blocks in a file along each axis, when a file holds several; else 0 */
-    struct rs_zarr *zarr;        /* owned; NULL: not Zarr */
-    char codec[200];             /* the chain in words, for info */
-    resplit_info info;           /* the public view of all this */
+    rs_cast cast;        /* a target: how values become its own; until then, and in its layout, they are the source's */
+    char *pad;           /* owned; with a cast, the source's element that is put outside the array; else NULL */
+    bool write_empty;    /* a target: also blocks that are full of it */
+    int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
+    int64_t shard[RS_MAX_NDIM]; /* blocks in a file along each axis, when a file holds several; else 0 */
+    struct rs_zarr *zarr;       /* owned; NULL: not Zarr */
+    char codec[200];            /* the chain in words, for info */
+    resplit_info info;          /* the public view of all this */
 };
 
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err);

@@ -7,7 +7,8 @@
  *     files ----- census ------------------------> the largest stored block, what there is, a stamp
  *
  * Blocks that are stored as they are can be read and written in parts, like any others. All others are encoded: compressed, in
- * shards, or at the border of an array whose fill value is not zero, so that what lies outside has to be written too.
+ * shards, or at the border of an array whose fill value is not zero, so that what lies outside has to be written too. So are those
+ * of a target whose values are cast: only a block that is cast as a whole can be seen to be empty, and be left out.
  */
 #include "format/zarr_array.h"
 
@@ -60,16 +61,19 @@ static resplit_status cut_axis(const rs_zarr *zarr, int d, rs_axis *out, resplit
     return RESPLIT_OK;
 }
 
+/* The planner counts bytes as the engine holds them: before a cast. */
 static void set_coding(resplit_array *array, bool encode, int64_t stored, double ratio)
 {
     static const int64_t sample = 1 << 20;
-    int64_t n = chunk_bytes(array->zarr);
+    int64_t n = chunk_bytes(array->zarr), held = n / array->dtype.itemsize * array->layout.itemsize;
+    double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
     array->layout.atomic = true;
     array->layout.coding = (rs_coding){
-        .staging = rs_stored_room(stored) + (n + 4095) / 4096 * 4096,
+        .staging = rs_stored_room(stored) + (rs_max(n, held) + 4095) / 4096 * 4096,
         .coder = rs_coder_bytes(&array->chain, n, encode),
-        .seconds = rs_chain_seconds(&array->chain, sample, encode) / (double)sample,
-        .ratio = ratio,
+        .seconds =
+            scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
+        .ratio = scale * ratio,
     };
 }
 
@@ -299,7 +303,7 @@ static resplit_status choose_shards(const resplit_array *source, const resplit_t
 
 static resplit_status parse_codec(const resplit_array *array, const char *text, rs_chain *chain, resplit_error *err)
 {
-    rs_element element = {array->dtype.kind, array->dtype.itemsize, array->dtype.byteorder};
+    rs_element element = rs_dtype_element(&array->dtype);
     return rs_chain_parse(text, &element, chain, err);
 }
 
@@ -318,17 +322,18 @@ static bool needs_padding(const resplit_array *array)
 
 static resplit_status set_target_coding(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
-    int64_t n = chunk_bytes(array->zarr), bound = rs_chain_bound(&array->chain, n);
+    int64_t n = chunk_bytes(array->zarr), bound = rs_chain_bound(&array->chain, n), held;
     double ratio = source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5; /* a guess */
     if (array->zarr->opaque.code != RESPLIT_OK) {
         array->encoded = array->layout.atomic = true;
         return RESPLIT_OK;
     }
-    array->encoded = array->chain.n > 0 || array->zarr->n_levels > 0 || needs_padding(array);
+    array->encoded =
+        array->chain.n > 0 || array->zarr->n_levels > 0 || array->cast.kind != RS_CAST_NONE || needs_padding(array);
     if (!array->encoded) {
         return RESPLIT_OK;
     }
-    if (bound < 0) {
+    if (bound < 0 || !rs_mul(n / array->dtype.itemsize, array->layout.itemsize, &held)) {
         return too_large(array->zarr, err);
     }
     set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1);
@@ -353,6 +358,7 @@ resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_tar
     if (wish.has_order) {
         rs_order_set(source->layout.ndim, array->order == '\0' ? 'C' : array->order, wish.order);
     }
+    wish.dtype = array->cast.kind != RS_CAST_NONE ? array->dtype.descr : NULL;
     array->write_empty = target->write_empty;
     array->zarr = calloc(1, sizeof *array->zarr);
     if (array->zarr == NULL) {

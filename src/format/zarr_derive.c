@@ -132,6 +132,10 @@ static resplit_status derive_codecs(deriver *d, resplit_error *err)
                     source->dtype.descr, out->dtype.descr);
             }
         }
+        if (d->cast) {
+            rs_element from = rs_dtype_element(&source->dtype), to = rs_dtype_element(&out->dtype);
+            rs_chain_retype(&out->chain, &from, &to);
+        }
     }
     return keep ? copy_text(&out->raw_codecs, &source->raw_codecs, err) : RESPLIT_OK;
 }
@@ -174,7 +178,11 @@ static resplit_status derive_fill(const deriver *d, resplit_error *err)
     }
     out->has_fill = source->has_fill;
     if (d->cast) {
-        return source->has_fill ? fill_from_text(d, source->raw_fill.s, source->raw_fill.n, err) : RESPLIT_OK;
+        rs_cast cast;
+        resplit_losses ignored = {0};
+        RS_TRY(rs_dtype_cast(&source->dtype, &out->dtype, &cast, err));
+        rs_cast_run(&cast, source->fill, out->fill, 1, &ignored);
+        return out->has_fill ? settle_fill(d, err) : RESPLIT_OK;
     }
     for (int64_t i = 0; i < size; i++) {
         out->fill[i] = source->fill[d->swapped && swap > 0 ? i / swap * swap + swap - 1 - i % swap : i];

@@ -13,9 +13,10 @@ typedef struct rs_box {
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* [lo, hi) along each axis */
 } rs_box;
 
-/* What it takes to read or write an encoded block; all zero: blocks are stored as they are. */
+/* What it takes to read or write an encoded block, or one of another type; all zero: blocks are stored as they are. */
 typedef struct rs_coding {
-    int64_t staging; /* bytes of staging that a worker needs for one */
+    int64_t staging; /* bytes of staging that a worker needs for an encoded one */
+    int64_t item;    /* bytes of an element in the files, when it is cast; else 0 */
     int64_t coder;   /* and for its codecs */
     double seconds;  /* of one processor, per byte of elements */
     double ratio;    /* stored bytes per byte of elements, about */

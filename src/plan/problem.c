@@ -68,7 +68,8 @@ void rs_problem_release(rs_problem *problem)
 
 int64_t rs_problem_staging(const rs_problem *problem)
 {
-    return rs_max(problem->itemsize, rs_max(problem->source.coding.staging, problem->target.coding.staging));
+    int64_t item = rs_max(problem->itemsize, problem->target.coding.item); /* it is cast in its place */
+    return rs_max(item, rs_max(problem->source.coding.staging, problem->target.coding.staging));
 }
 
 int64_t rs_problem_coder(const rs_problem *problem)
