@@ -109,10 +109,10 @@ static void real_to_whole(rs_type to, rs_number *v, int64_t n, uint8_t *fate)
     }
 }
 
-static bool is_same(rs_type from, int64_t whole, double real)
+/* `end` is beyond all values of the type, so that the number can be taken back. */
+static bool is_same(rs_type from, double end, int64_t whole, double real)
 {
-    return from.kind == 'u' ? real < beyond(from) && (uint64_t)real == (uint64_t)whole
-                            : real < 9223372036854775808.0 && (int64_t)real == whole;
+    return real < end && (from.kind == 'u' ? (uint64_t)real == (uint64_t)whole : (int64_t)real == whole);
 }
 
 static void to_real(rs_type from, rs_type to, rs_number *v, int64_t n, uint8_t *fate)
@@ -127,8 +127,9 @@ static void to_real(rs_type from, rs_type to, rs_number *v, int64_t n, uint8_t *
         }
         return;
     }
+    double end = beyond(from);
     for (int64_t k = 0; k < n; k++) {
-        fate[k] = isinf(v[k].f) ? OUT_OF_RANGE : is_same(from, before[k].i, v[k].f) ? KEPT : ROUNDED;
+        fate[k] = isinf(v[k].f) ? OUT_OF_RANGE : is_same(from, end, before[k].i, v[k].f) ? KEPT : ROUNDED;
     }
 }
 
