@@ -69,7 +69,8 @@ static int choose(const struct cli_job *job, const struct cli_options *options, 
         resplit_plan *plan;
         resplit_status status = judge(job, options, shapes[*n_tried].length, &plan, err);
 
-        if (status == RESPLIT_EBUDGET || status == RESPLIT_EUNSUPPORTED)
+        bool no_shards = status == RESPLIT_EINVAL && options->shards.ndim > 0; /* that hold these */
+        if (status == RESPLIT_EBUDGET || status == RESPLIT_EUNSUPPORTED || no_shards)
             continue;
         if (status != RESPLIT_OK)
             return -1;
@@ -125,6 +126,7 @@ int cli_advise_chunks(struct cli_job *job, const char *path, const struct cli_op
 
     if (!options->chunks_auto)
         return CLI_DONE;
+    job->path = path;
     if (path && cli_is_file_name(path)) {
         cli_fail(err, RESPLIT_EINVAL, "--chunks auto is for a folder of blocks, and '%.200s' is one file", path);
         return CLI_USAGE;
@@ -164,6 +166,8 @@ int cli_advise_neighbour(const struct cli_job *job, const struct cli_options *op
     double start = cli_now(), now = measure_of(job, job->plan), best = now * (1 - WORTH_SAYING);
 
     *out = (struct cli_neighbour){.minimize = job->how.minimize ? job->how.minimize : "seconds"};
+    if (target->shards)
+        return CLI_DONE; /* which hold whole chunks of these lengths */
     for (int d = 0; d < target->ndim; d++) {
         out->wanted[d] = cli_even_length(&target->chunks[d], target->shape[d]);
         if (out->wanted[d] <= 0)

@@ -139,6 +139,7 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
                  options->shards.ndim, source->ndim);
         return CLI_USAGE;
     }
+    job->path = path;
     int code = cli_job_region(job, options, err);
     if (code != CLI_DONE)
         return code;
@@ -148,7 +149,10 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
 resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *options, const resplit_chunks *chunks,
                            resplit_array **target, resplit_error *err)
 {
-    return create_target(job, NULL, options, chunks, true, target, err);
+    /* the name of a store says that it is Zarr; any other would only stand in the way of a second block */
+    const char *path = job->path && cli_is_zarr(job->path, options) ? job->path : NULL;
+
+    return create_target(job, path, options, chunks, true, target, err);
 }
 
 int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err)

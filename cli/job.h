@@ -23,6 +23,7 @@ struct cli_job {
     struct cli_proposal proposal; /* of --chunks auto */
     struct cli_chunks proposed;   /* the same, as chunks */
     bool in_group;                /* one array of several: what is left of a run is for the group to say */
+    const char *path;             /* of the target, borrowed; NULL: none, or not yet known */
     bool has_roi;
     int64_t roi_start[RESPLIT_MAX_NDIM];
     int64_t roi_stop[RESPLIT_MAX_NDIM];

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
+enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, SHARDS, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
 
 #define WRITING (CLI_CONVERT | CLI_SPLIT | CLI_EXTRACT | CLI_MERGE)
 #define TARGET (WRITING | CLI_PLAN)
@@ -53,7 +53,7 @@ static const struct row {
     {"curve", NULL, FLAG, CLI_PLAN, TO(curve), "tabulate the cost against memory"},
     {"codec", "CODEC", TEXT, TARGET, TO(codec),
      "of a Zarr target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; default: as the source"},
-    {"shards", "LENGTHS", SHAPE, TARGET, TO(shards),
+    {"shards", "LENGTHS", SHARDS, TARGET, TO(shards),
      "of a Zarr target: how much of each axis is in one file, a multiple of its chunks; -1 is the whole axis"},
     {"to-order", "C|F", CHOICE, TARGET, TO(to_order),
      "of the elements in a block of the target; default: as the source"},
@@ -246,6 +246,7 @@ static bool read_value(const struct row *row, const char *value, struct cli_opti
     case SIZE: return cli_parse_size(value, member, err);
     case COUNT: return cli_parse_count(value, member, err);
     case SHAPE: return cli_parse_shape(value, member, err);
+    case SHARDS: return cli_parse_shards(value, member, err);
     case CHUNKS:
         if (row->member != TO(from) && strcmp(value, "auto") == 0) {
             options->chunks_auto = true;

@@ -194,7 +194,9 @@ static bool take_comma(const char **at)
     return true;
 }
 
-bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err)
+/* One length per axis, from 0; or, where it may be the whole axis, from 1, or -1. */
+static bool parse_lengths(const char *text, bool may_be_whole, const char *refusal, struct cli_shape *out,
+                          resplit_error *err)
 {
     const char *p = skip_spaces(text);
 
@@ -203,16 +205,26 @@ bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err
     do {
         if (shape.ndim == RESPLIT_MAX_NDIM)
             return fail_ndim(text, err);
-        if (!take_digits(&p, &shape.extent[shape.ndim]))
-            goto refuse;
+        int64_t *length = &shape.extent[shape.ndim];
+        bool good = may_be_whole ? take_integer(&p, length) && (*length > 0 || *length == -1) : take_digits(&p, length);
+        if (!good)
+            return cli_fail(err, RESPLIT_EINVAL, QUOTE " %s", text, refusal);
         shape.ndim++;
     } while (take_comma(&p));
     if (*skip_spaces(p) != '\0')
-        goto refuse;
+        return cli_fail(err, RESPLIT_EINVAL, QUOTE " %s", text, refusal);
     *out = shape;
     return true;
-refuse:
-    return cli_fail(err, RESPLIT_EINVAL, QUOTE " is not a shape: write one length per axis, as 250,250,100", text);
+}
+
+bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err)
+{
+    return parse_lengths(text, false, "is not a shape: write one length per axis, as 250,250,100", out, err);
+}
+
+bool cli_parse_shards(const char *text, struct cli_shape *out, resplit_error *err)
+{
+    return parse_lengths(text, true, "is no list of lengths: write one per axis, as 256,256,-1", out, err);
 }
 
 void cli_chunks_release(struct cli_chunks *chunks)

@@ -54,6 +54,9 @@ bool cli_parse_count(const char *text, int64_t *count, resplit_error *err);
 bool cli_parse_size(const char *text, int64_t *bytes, resplit_error *err);
 bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err);
 
+/* "256,256,-1": -1 is the whole axis. */
+bool cli_parse_shards(const char *text, struct cli_shape *out, resplit_error *err);
+
 /* `out` is zeroed or holds an earlier result, which is released first. */
 bool cli_parse_chunks(const char *text, struct cli_chunks *out, resplit_error *err);
 void cli_chunks_release(struct cli_chunks *chunks);

@@ -282,12 +282,14 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
     return RESPLIT_OK;
 }
 
-/* Asked for, or kept: a source with shards keeps them as long as its chunks still fit them. */
-static resplit_status choose_shards(const resplit_array *source, const resplit_target *target, const int64_t *shape,
-                                    const int64_t *chunk, int64_t *shard, bool *any, resplit_error *err)
+/* Asked for, or kept: a source with shards keeps them with its chunks, where the version has shards. */
+static resplit_status choose_shards(const resplit_array *source, const resplit_target *target, const rs_zarr_wish *wish,
+                                    int64_t *shard, bool *any, resplit_error *err)
 {
     const rs_zarr *zarr = source->zarr;
-    *any = target->shards != NULL || (target->chunks == NULL && zarr != NULL && zarr->n_levels > 0);
+    const int64_t *shape = wish->shape, *chunk = wish->chunk;
+    bool kept = target->chunks == NULL && zarr != NULL && zarr->n_levels > 0 && wish->version == 3;
+    *any = target->shards != NULL || kept;
     for (int d = 0; *any && d < source->layout.ndim; d++) {
         shard[d] = target->shards != NULL ? target->shards[d] : zarr->level[0].chunk[d];
         if (shard[d] == -1) {
@@ -348,7 +350,7 @@ resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_tar
     bool sharded;
     rs_zarr_wish wish = {.version = array->format == &rs_format_zarr2 ? 2 : 3, .shape = shape, .chunk = chunk};
     RS_TRY(choose_chunks(source, target, shape, chunk, err));
-    RS_TRY(choose_shards(source, target, shape, chunk, shard, &sharded, err));
+    RS_TRY(choose_shards(source, target, &wish, shard, &sharded, err));
     wish.shard = sharded ? shard : NULL;
     if (target->codec != NULL) {
         RS_TRY(parse_codec(array, target->codec, &chain, err));
