@@ -15,40 +15,17 @@ static void set_roi(struct cli_job *job)
     }
 }
 
-/* A plan file cannot allow to overwrite, only whoever runs it: the same target again, with that permission. */
-static int allow_overwrite(struct cli_job *job, resplit_error *err)
-{
-    const resplit_info *info = resplit_array_info(job->target);
-    resplit_array *target = NULL;
-    resplit_target wanted = {.format = info->format,
-                             .ndim = info->ndim,
-                             .chunks = info->chunks,
-                             .roi_start = job->roi_start,
-                             .roi_stop = job->roi_stop,
-                             .pattern = info->pattern,
-                             .folder = info->folder,
-                             .overwrite = true};
-
-    if (resplit_array_create(info->path, job->source, &wanted, &target, err) != RESPLIT_OK)
-        return CLI_FAILED;
-    resplit_array_close(job->target);
-    job->target = target;
-    return CLI_DONE;
-}
-
 int cli_cmd_run(const struct cli_args *args, resplit_error *err)
 {
     struct cli_job job = {0};
     resplit_result done = {0};
-    int code = CLI_DONE;
 
     if (resplit_plan_load(args->words[0], &job.source, &job.target, &job.plan, err) != RESPLIT_OK)
         return CLI_FAILED;
     set_roi(&job);
-    if (args->options.overwrite)
-        code = allow_overwrite(&job, err);
-    if (code == CLI_DONE)
-        code = cli_job_run(&job, &args->options, &done, err);
+    if (args->options.overwrite) /* which a plan file cannot allow, only whoever runs it */
+        resplit_array_overwrite(job.target);
+    int code = cli_job_run(&job, &args->options, &done, err);
     if (code == CLI_DONE)
         code = cli_job_report(&job, &args->options, &done, err);
     cli_job_close(&job);

@@ -223,6 +223,9 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_create(const char *p
                                                                    const resplit_target *target, resplit_array **out,
                                                                    resplit_error *err);
 
+/* Lets a target replace the array that is at its path, when the new one is complete: for targets that resplit_plan_load made. */
+RESPLIT_API void resplit_array_overwrite(resplit_array *target);
+
 /* Borrowed; lives as long as the array. */
 RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
 
@@ -350,7 +353,7 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_save(const resplit_pl
  * Reads a plan file, which need not be trusted: opens the source, creates the target, proves that the plan moves every element
  * once and predicts its cost anew. RESPLIT_EFORMAT when the file is not a sound plan or does not cost what it says,
  * RESPLIT_EINVAL when the arrays are not those it was made for. The target does not overwrite, whatever it did when the
- * plan was saved: resplit_array_create makes one that does. The caller ends all three.
+ * plan was saved, unless resplit_array_overwrite is called. The caller ends all three.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_load(const char *path, resplit_array **source,
                                                                 resplit_array **target, resplit_plan **out,

@@ -56,6 +56,11 @@ resplit_status resplit_array_create(const char *path, const resplit_array *sourc
     return rs_array_create(path, source, target != NULL ? target : &one_block, out, err);
 }
 
+void resplit_array_overwrite(resplit_array *target)
+{
+    target->overwrite = true;
+}
+
 const resplit_info *resplit_array_info(const resplit_array *array)
 {
     return &array->info;

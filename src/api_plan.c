@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/textfile.h"
 #include "engine/output.h"
+#include "format/zarr.h"
 #include "plan/planfile.h"
 
 #include <errno.h>
@@ -68,8 +69,18 @@ static resplit_status describe_target(const char *path, const resplit_array *arr
         out->roi_start[d] = array->origin[d];
         out->roi_stop[d] = array->origin[d] + array->info.shape[d];
         out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[d];
+        if (array->zarr != NULL) { /* chunks may be longer than the array */
+            out->chunks[d].length = array->zarr->chunk[d];
+        }
     }
-    return RESPLIT_OK;
+    out->order = array->wished_order;
+    out->write_empty = array->write_empty;
+    out->has_shards = array->info.shards != NULL;
+    if (out->has_shards) {
+        memcpy(out->shards, array->info.shards, (size_t)array->info.ndim * sizeof *out->shards);
+    }
+    RS_TRY(copy_text(array->wished_codec, &out->codec, err));
+    return copy_text(array->cast.kind != RS_CAST_NONE ? array->info.dtype : NULL, &out->dtype, err);
 }
 
 static resplit_status describe(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
@@ -212,7 +223,12 @@ static resplit_status create_target(const char *path, const rs_planfile *file, c
                              .roi_start = side->has_roi ? side->roi_start : NULL,
                              .roi_stop = side->has_roi ? side->roi_stop : NULL,
                              .pattern = side->pattern,
-                             .folder = side->pattern != NULL};
+                             .folder = side->pattern != NULL,
+                             .codec = side->codec,
+                             .shards = side->has_shards ? side->shards : NULL,
+                             .order = side->order,
+                             .dtype = side->dtype,
+                             .write_empty = side->write_empty};
     RS_TRY(rs_path_as_read(path, side->path, &place, err));
     resplit_status rc = rs_array_create(place, source, &target, out, &why);
     free(place);

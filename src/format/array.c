@@ -36,6 +36,7 @@ void rs_array_close(resplit_array *array)
     free(array->zarr);
     free(array->fill);
     free(array->pad);
+    free(array->wished_codec);
     free(array->path);
     free(array->pattern);
     free(array->offsets);

@@ -167,6 +167,10 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
     int64_t shape[RS_MAX_NDIM];
     array->order = target->order != '\0' ? target->order : source->order;
     array->overwrite = target->overwrite;
+    array->wished_order = target->order;
+    if (target->codec != NULL && (array->wished_codec = rs_strdup(target->codec)) == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a codec");
+    }
     if (path != NULL) {
         if (*path == '\0') {
             return rs_fail(err, RESPLIT_EINVAL, "the path of the target is empty");

@@ -66,6 +66,8 @@ struct resplit_array {
     char *fill;                  /* owned; the element that missing blocks are full of; NULL: none may be missing */
     rs_cast cast;        /* a target: how values become its own; until then, and in its layout, they are the source's */
     char *pad;           /* owned; with a cast, the source's element that is put outside the array; else NULL */
+    char *wished_codec;  /* owned; a target: as it was asked for; NULL: as the source */
+    char wished_order;   /* the same; 0: as the source */
     bool write_empty;    /* a target: also blocks that are full of it */
     int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
     int64_t shard[RS_MAX_NDIM]; /* blocks in a file along each axis, when a file holds several; else 0 */

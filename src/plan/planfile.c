@@ -26,6 +26,7 @@ static void release_side(rs_planfile_side *side)
     free(side->format);
     free(side->pattern);
     free(side->dtype);
+    free(side->codec);
     for (int d = 0; d < RS_MAX_NDIM; d++) {
         free(side->lengths[d]);
     }
@@ -94,6 +95,16 @@ static resplit_status add_axis(rs_text *out, int d, int64_t even, int64_t n, con
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 
+/* On a line of its own, when there is something to say. */
+static resplit_status add_word(rs_text *out, const char *key, const char *value, resplit_error *err)
+{
+    if (value == NULL || *value == '\0') {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_text_add(out, err, ",\n    "));
+    return add_string(out, key, value, err);
+}
+
 /* What both sides have: path, format, chunks and pattern. */
 static resplit_status add_side(rs_text *out, int ndim, const rs_planfile_side *side, resplit_error *err)
 {
@@ -101,10 +112,7 @@ static resplit_status add_side(rs_text *out, int ndim, const rs_planfile_side *s
     RS_TRY(add_string(out, "path", side->path, err));
     RS_TRY(rs_text_add(out, err, ",\n    "));
     RS_TRY(add_string(out, "format", side->format, err));
-    if (side->pattern != NULL) {
-        RS_TRY(rs_text_add(out, err, ",\n    "));
-        RS_TRY(add_string(out, "pattern", side->pattern, err));
-    }
+    RS_TRY(add_word(out, "pattern", side->pattern, err));
     RS_TRY(rs_text_add(out, err, ",\n    \"chunks\": ["));
     for (int d = 0; d < ndim; d++) {
         const resplit_chunks *chunks = &side->chunks[d];
@@ -119,10 +127,8 @@ static resplit_status add_source(rs_text *out, const rs_planfile *file, resplit_
     char order[2] = {side->order, '\0'};
     RS_TRY(rs_text_add(out, err, "  \"source\": "));
     RS_TRY(add_side(out, file->ndim, side, err));
-    RS_TRY(rs_text_add(out, err, ",\n    "));
-    RS_TRY(add_string(out, "dtype", side->dtype, err));
-    RS_TRY(rs_text_add(out, err, ",\n    "));
-    RS_TRY(add_string(out, "order", order, err));
+    RS_TRY(add_word(out, "dtype", side->dtype, err));
+    RS_TRY(add_word(out, "order", order, err));
     RS_TRY(rs_text_add(out, err, ",\n    \"shape\": "));
     RS_TRY(add_list(out, file->ndim, side->shape, err));
     return rs_text_add(out, err, ",\n    \"skip\": %lld\n  },\n", (long long)side->skip);
@@ -131,6 +137,7 @@ static resplit_status add_source(rs_text *out, const rs_planfile *file, resplit_
 static resplit_status add_target(rs_text *out, const rs_planfile *file, resplit_error *err)
 {
     const rs_planfile_side *side = &file->target;
+    char order[2] = {side->order, '\0'};
     RS_TRY(rs_text_add(out, err, "  \"target\": "));
     RS_TRY(add_side(out, file->ndim, side, err));
     if (side->has_roi) {
@@ -141,7 +148,14 @@ static resplit_status add_target(rs_text *out, const rs_planfile *file, resplit_
         }
         RS_TRY(rs_text_add(out, err, "]"));
     }
-    return rs_text_add(out, err, "\n  },\n");
+    RS_TRY(add_word(out, "dtype", side->dtype, err));
+    RS_TRY(add_word(out, "order", order, err));
+    RS_TRY(add_word(out, "codec", side->codec, err));
+    if (side->has_shards) {
+        RS_TRY(rs_text_add(out, err, ",\n    \"shards\": "));
+        RS_TRY(add_list(out, file->ndim, side->shards, err));
+    }
+    return rs_text_add(out, err, "%s\n  },\n", side->write_empty ? ",\n    \"write_empty\": true" : "");
 }
 
 static resplit_status add_buffers(rs_text *out, const rs_planfile *file, resplit_error *err)

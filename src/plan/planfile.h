@@ -25,12 +25,16 @@ typedef struct rs_planfile_side {
     char *pattern; /* NULL: one file */
     resplit_chunks chunks[RS_MAX_NDIM];
     int64_t *lengths[RS_MAX_NDIM]; /* what uneven chunks point to */
-    char *dtype;                   /* the source only, from here */
-    char order;
-    int64_t skip;
+    char *dtype;                   /* of a target: that values are cast to */
+    char order;                    /* 'C', 'F'; 0: neither, of a target: as the source */
+    int64_t skip;                  /* the source only, from here */
     int64_t shape[RS_MAX_NDIM];
     bool has_roi; /* the target only, from here */
     int64_t roi_start[RS_MAX_NDIM], roi_stop[RS_MAX_NDIM];
+    char *codec; /* NULL: as the source */
+    bool has_shards;
+    int64_t shards[RS_MAX_NDIM];
+    bool write_empty;
 } rs_planfile_side;
 
 /* How buffers are cut along an axis. */

@@ -30,12 +30,14 @@ static const key root_keys[] = {
 };
 static const key source_keys[] = {
     {"path", json_type_string, false},  {"format", json_type_string, false}, {"pattern", json_type_string, true},
-    {"chunks", json_type_array, false}, {"dtype", json_type_string, false},  {"order", json_type_string, false},
+    {"chunks", json_type_array, false}, {"dtype", json_type_string, false},  {"order", json_type_string, true},
     {"shape", json_type_array, false},  {"skip", json_type_int, false},      {NULL, json_type_null, false},
 };
 static const key target_keys[] = {
-    {"path", json_type_string, false},  {"format", json_type_string, false}, {"pattern", json_type_string, true},
-    {"chunks", json_type_array, false}, {"roi", json_type_array, true},      {NULL, json_type_null, false},
+    {"path", json_type_string, false},        {"format", json_type_string, false}, {"pattern", json_type_string, true},
+    {"chunks", json_type_array, false},       {"roi", json_type_array, true},      {"dtype", json_type_string, true},
+    {"order", json_type_string, true},        {"codec", json_type_string, true},   {"shards", json_type_array, true},
+    {"write_empty", json_type_boolean, true}, {NULL, json_type_null, false},
 };
 
 /* ---- Keys and values ----------------------------------------------------------------------- */
@@ -169,6 +171,20 @@ static resplit_status get_words(const char *path, struct json_object *object, rs
     return get_text(path, object, "pattern", &out->pattern, err);
 }
 
+/* C, F, or not there. */
+static resplit_status get_order(const char *path, struct json_object *object, char *out, resplit_error *err)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, "order", &value)) {
+        return RESPLIT_OK;
+    }
+    const char *order = json_object_get_string(value);
+    *out = order[0];
+    return strcmp(order, "C") == 0 || strcmp(order, "F") == 0
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': order is '%.40s', not C or F", path, order);
+}
+
 /* The source tells the number of axes. */
 static resplit_status get_source(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
 {
@@ -184,15 +200,32 @@ static resplit_status get_source(const char *path, struct json_object *root, rs_
         RS_TRY(get_integer(path, "shape", json_object_array_get_idx(shape, (size_t)d), 0, INT64_MAX,
                            &out->source.shape[d], err));
     }
-    const char *order = json_object_get_string(json_object_object_get(object, "order"));
-    if (strcmp(order, "C") != 0 && strcmp(order, "F") != 0) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': order is '%.40s', not C or F", path, order);
-    }
-    out->source.order = order[0];
+    RS_TRY(get_order(path, object, &out->source.order, err));
     RS_TRY(get_words(path, object, &out->source, err));
     RS_TRY(get_text(path, object, "dtype", &out->source.dtype, err));
     RS_TRY(get_member(path, object, "skip", 0, &out->source.skip, err));
     return get_chunks(path, object, out->ndim, &out->source, err);
+}
+
+/* What a Zarr target has, and a cast. */
+static resplit_status get_encoding(const char *path, struct json_object *object, int ndim, rs_planfile_side *out,
+                                   resplit_error *err)
+{
+    struct json_object *list;
+    RS_TRY(get_text(path, object, "dtype", &out->dtype, err));
+    RS_TRY(get_text(path, object, "codec", &out->codec, err));
+    RS_TRY(get_order(path, object, &out->order, err));
+    out->write_empty = json_object_get_boolean(json_object_object_get(object, "write_empty"));
+    out->has_shards = json_object_object_get_ex(object, "shards", NULL);
+    if (!out->has_shards) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(get_list(path, object, "shards", ndim, &list, err));
+    for (int d = 0; d < ndim; d++) {
+        RS_TRY(get_integer(path, "shards", json_object_array_get_idx(list, (size_t)d), 1, INT64_MAX, &out->shards[d],
+                           err));
+    }
+    return RESPLIT_OK;
 }
 
 static resplit_status get_target(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
@@ -201,6 +234,7 @@ static resplit_status get_target(const char *path, struct json_object *root, rs_
     rs_planfile_side *side = &out->target;
     RS_TRY(check_keys(path, "\"target\"", object, target_keys, err));
     RS_TRY(get_words(path, object, side, err));
+    RS_TRY(get_encoding(path, object, out->ndim, side, err));
     RS_TRY(get_chunks(path, object, out->ndim, side, err));
     side->has_roi = json_object_object_get_ex(object, "roi", NULL);
     if (!side->has_roi) {

@@ -7,7 +7,10 @@ import os
 import numpy as np
 import pytest
 
+from zarr.codecs import TransposeCodec
+
 from conftest import check_blocks, same, sample, write_blocks
+from zarr_support import below, make, read
 
 PREDICTED = ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "temp_bytes")
 
@@ -94,6 +97,79 @@ def test_odd_shapes(run, tmp_path, shape, chunks):
     run("plan", "in.npy", *args, "--memory", "1MiB", "--save", "p.json")
     run("run", "p.json")
     assert run("verify", "in.npy", args[0]).stdout.strip() == "equal"
+
+
+# ---- Zarr and casts --------------------------------------------------------------------------------------------
+
+ZARR = [
+    (["--chunks", "8,8,20"], {}),  # longer than the array, where it is 17
+    (["--chunks", "8,8,8", "--codec", "blosc:lz4:5:bitshuffle"], {"codec": "blosc:lz4:5:bitshuffle"}),
+    (["--format", "zarr3", "--chunks", "4,4,4", "--shards", "8,16,-1", "--codec", "zstd:1+crc32c"], {"codec": "zstd:1+crc32c", "shards": [8, 16, 20]}),
+    (["--to-order", "F", "--codec", "none", "--to-dtype", ">f4"], {"order": "F", "codec": "none", "dtype": ">f4"}),
+    (["--chunks", "5,5,5", "--write-empty", "--to-dtype", "u1"], {"write_empty": True, "dtype": "|u1"}),
+    (["--roi", "2:18,:,3:12", "--format", "zarr2", "--codec", "zlib:1"], {"codec": "zlib:1"}),
+    ([], {}),
+]
+
+
+@pytest.mark.parametrize("source", ["in.npy", "2.zarr", "3.zarr"])
+@pytest.mark.parametrize("args, kept", ZARR)
+def test_a_zarr_target_is_made_as_planned(run, tmp_path, source, args, kept):
+    array = sample((20, 30, 17))
+    array[4:, :8] = 0
+    np.save(tmp_path / "in.npy", array)
+    make(tmp_path / "2.zarr", array, (6, 7, 8), version=2, codec="blosc", order="F")
+    make(tmp_path / "3.zarr", array, (6, 7, 8), version=3, shards=(12, 14, 24))
+    run(source, "now.zarr", *args, "--memory", "4MiB")
+    run("plan", source, "later.zarr", *args, "--memory", "4MiB", "--save", "p.json")
+    target = json.loads((tmp_path / "p.json").read_text())["target"]
+    assert {k: target.get(k) for k in kept} == kept
+    done = run.json("run", "p.json")
+    for key in PREDICTED:
+        assert done["actual"][key] == done["predicted"][key], key
+    now, later = below(tmp_path / "now.zarr"), below(tmp_path / "later.zarr")
+    now.pop(".resplit.json"), later.pop(".resplit.json")  # which has a number of its own
+    if "--shards" not in args and source != "3.zarr":  # blocks are in a shard as they were finished
+        assert now == later
+    assert now.keys() == later.keys()
+    assert now.get("zarr.json") == later.get("zarr.json") and now.get(".zarray") == later.get(".zarray")
+    assert same(read(tmp_path / "now.zarr"), read(tmp_path / "later.zarr"))
+    run("run", "p.json", "--overwrite", "--quiet")
+    assert same(read(tmp_path / "now.zarr"), read(tmp_path / "later.zarr"))
+
+
+@pytest.mark.parametrize("name, order", [("out", "F"), ("out.npy", None)])
+def test_type_and_order_of_a_folder_are_kept(run, tmp_path, name, order):
+    array = sample((20, 30, 17), "<i4")
+    make(tmp_path / "in.zarr", array, (6, 7, 8))
+    args = (["--chunks", "8,30,17", "--format", "npy"] if name == "out" else []) + (["--to-order", order] if order else [])
+    run("plan", "in.zarr", name, *args, "--to-dtype", "<f8", "--memory", "4MiB", "--save", "p.json")
+    assert run.json("run", "p.json")["cast"]["changed"] == 0
+    info = run.json("info", name)
+    assert (info["dtype"], info["order"]) == ("<f8", order or "C")
+    run("merge", name, "all.npy", "--memory", "4MiB")
+    assert same(np.ascontiguousarray(np.load(tmp_path / "all.npy")), array.astype("<f8"))
+
+
+def test_a_source_in_an_order_that_is_neither_c_nor_f(run, tmp_path):
+    array = sample((6, 7, 8))
+    make(tmp_path / "in.zarr", array, (3, 4, 5), filters=[TransposeCodec(order=(1, 0, 2))])
+    run("plan", "in.zarr", "out.npy", "--memory", "4MiB", "--save", "p.json")
+    assert "order" not in json.loads((tmp_path / "p.json").read_text())["source"]
+    run("run", "p.json")
+    assert same(np.ascontiguousarray(np.load(tmp_path / "out.npy")), array)
+
+
+@pytest.mark.parametrize("change, why", [({"shards": [8]}, "1 entries for 3 axes"), ({"shards": [8, 8, 0]}, "out of range"),
+                                         ({"codec": 3}, "type string"), ({"write_empty": 1}, "type boolean"),
+                                         ({"order": "K"}, "not C or F"), ({"codec": "quux"}, "'quux' is not known"),
+                                         ({"dtype": "S3"}, "only booleans"), ({"shards": [3, 8, 8]}, "do not hold whole chunks")])
+def test_bad_encodings_are_refused(run, tmp_path, change, why):
+    np.save(tmp_path / "in.npy", sample((20, 30, 17)))
+    run("plan", "in.npy", "out.zarr", "--chunks", "8,8,8", "--memory", "4MiB", "--save", "p.json")
+    edit(tmp_path / "p.json", lambda content: content["target"].update(change))
+    assert why in run.error("run", "p.json")
+    assert not (tmp_path / "out.zarr").exists()
 
 
 # ---- paths -----------------------------------------------------------------------------------------------------
