@@ -101,7 +101,12 @@ static void add_array(json_object *object, const resplit_info *info)
     json_object_object_add(object, "shape", list_of(info->ndim, info->shape));
     add_text(object, "dtype", info->dtype);
     add_integer(object, "itemsize", info->itemsize);
-    add_text(object, "order", order);
+    add_text(object, "order", info->order ? order : NULL);
+}
+
+static void add_shards(json_object *object, const resplit_info *info)
+{
+    json_object_object_add(object, "shards", info->shards ? list_of(info->ndim, info->shards) : NULL);
 }
 
 /* ---- Plans and runs ------------------------------------------------------------------------------------------- */
@@ -202,6 +207,22 @@ static void add_fingerprint(json_object *object, uint64_t fingerprint)
     add_text(object, "fingerprint", fingerprint ? text : NULL);
 }
 
+/* Only where blocks on disk are something else than their elements. */
+static void add_stored(json_object *object, const struct cli_result *result)
+{
+    const resplit_info *source = result->source, *target = result->target;
+
+    if (cli_is_encoded(target)) {
+        add_text(object, "codec", target->codec);
+        add_shards(object, target);
+    }
+    if (result->done
+        && (cli_is_encoded(source) || cli_is_encoded(target) || strcmp(source->dtype, target->dtype) != 0)) {
+        add_integer(object, "stored_read", result->done->stored_read);
+        add_integer(object, "stored_written", result->done->stored_written);
+    }
+}
+
 static void add_cast(json_object *object, const struct cli_result *result)
 {
     const resplit_losses *losses = &result->done->losses;
@@ -250,6 +271,7 @@ bool cli_json_result(const struct cli_result *result, struct cli_list *list, res
         add_done(object, result->done, target);
     if (result->done && strcmp(source->dtype, target->dtype) != 0)
         add_cast(object, result);
+    add_stored(object, result);
     return put_object(object, list, err);
 }
 
@@ -266,6 +288,17 @@ bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_erro
     add_integer(object, "bytes", info->bytes);
     add_text(object, "format", info->format);
     add_text(object, "pattern", info->pattern);
+    if (cli_is_encoded(info)) {
+        add_text(object, "codec", info->codec);
+        add_shards(object, info);
+        add_integer(object, "n_stored", info->n_stored);
+        add_integer(object, "n_missing", info->n_blocks - info->n_stored);
+        add_integer(object, "stored_bytes", info->stored_bytes);
+        if (info->stored_bytes > 0)
+            add_double(object, "ratio", (double)info->bytes / (double)info->stored_bytes);
+        else
+            add_text(object, "ratio", NULL);
+    }
     add_fingerprint(object, info->fingerprint);
     return put_object(object, list, err);
 }

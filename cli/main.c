@@ -163,14 +163,22 @@ static void print_hint(void)
     fprintf(stderr, "'resplit --help' lists the options.\n");
 }
 
+static void print_names(const char *label, const char *first, const char *(*name)(int))
+{
+    printf("%s: %s", label, first);
+    for (int i = 0; name(i); i++) {
+        if (strcmp(name(i), first) != 0)
+            printf(", %s", name(i));
+    }
+    printf("\n");
+}
+
 static void print_version(void)
 {
-    printf("resplit %s\nstrategies: auto", resplit_version());
-    for (int i = 0; resplit_strategy_name(i); i++) {
-        if (strcmp(resplit_strategy_name(i), "auto") != 0)
-            printf(", %s", resplit_strategy_name(i));
-    }
-    printf("\nformats: raw, npy\n");
+    printf("resplit %s\n", resplit_version());
+    print_names("strategies", "auto", resplit_strategy_name);
+    print_names("formats", "raw", resplit_format_name);
+    print_names("codecs", "none", resplit_codec_name);
 }
 
 /* ---- Which command -------------------------------------------------------------------------------------------- */

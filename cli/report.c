@@ -99,6 +99,23 @@ static void print_chunks(int ndim, const resplit_chunks *chunks, const int64_t *
     }
 }
 
+bool cli_is_encoded(const resplit_info *info)
+{
+    return info->format && strncmp(info->format, "zarr", 4) == 0;
+}
+
+/* "zarr3, zstd:3, in shards of 64 x 64" */
+static void print_format(const resplit_info *info)
+{
+    printf("%s", info->format ? info->format : "raw");
+    if (cli_is_encoded(info))
+        printf(", %s", info->codec ? info->codec : "not compressed");
+    if (info->shards) {
+        printf(", in shards of ");
+        print_shape(info->ndim, info->shards);
+    }
+}
+
 static void print_blocks(const resplit_info *info)
 {
     char count[CLI_BYTES_TEXT];
@@ -106,7 +123,8 @@ static void print_blocks(const resplit_info *info)
     cli_format_count(info->n_blocks, count);
     printf("%s %s of ", count, info->n_blocks == 1 ? "block" : "blocks");
     print_chunks(info->ndim, info->chunks, info->shape);
-    printf(", %s", info->format ? info->format : "raw");
+    printf(", ");
+    print_format(info);
 }
 
 static void print_grid(const resplit_info *info)
@@ -124,7 +142,8 @@ static void print_array(const char *label, const resplit_info *info)
     cli_format_bytes(info->bytes, bytes);
     printf("%-14s", label);
     print_shape(info->ndim, info->shape);
-    printf(" of %s in %c order, %s\n", info->dtype, info->order, bytes);
+    char order[] = {info->order, '\0'};
+    printf(" of %s in %s order, %s\n", info->dtype, info->order ? order : "neither C nor F", bytes);
 }
 
 /* ---- Plans and runs ------------------------------------------------------------------------------------------- */
@@ -248,6 +267,36 @@ static void print_seconds(const struct cli_result *result)
     printf("\n");
 }
 
+static void print_ratio(int64_t bytes, int64_t stored)
+{
+    if (stored > 0 && bytes >= stored)
+        printf(", %.2f times less than the array", (double)bytes / (double)stored);
+    else if (stored > 0 && bytes > 0)
+        printf(", %.2f times the array", (double)stored / (double)bytes);
+}
+
+/* What encoded blocks had on disk: "stored        1.2 MiB read; 3.4 MiB written, 2.00 times less than the array" */
+static void print_moved(const struct cli_result *result)
+{
+    const resplit_result *done = result->done;
+    char bytes[CLI_BYTES_TEXT];
+
+    if (done->stored_read == 0 && done->stored_written == 0)
+        return;
+    printf("%-14s", "stored");
+    if (done->stored_read > 0) {
+        cli_format_bytes(done->stored_read, bytes);
+        printf("%s read%s", bytes, done->stored_written > 0 ? "; " : "");
+    }
+    if (done->stored_written > 0) {
+        cli_format_bytes(done->stored_written, bytes);
+        printf("%s written", bytes);
+        if (!done->resumed && cli_is_encoded(result->target))
+            print_ratio(result->target->bytes, done->stored_written);
+    }
+    printf("\n");
+}
+
 /* "cast          <f8 to |u1; 12 of 1,000 values changed: 10 out of range, 2 rounded" */
 static void print_cast(const struct cli_result *result)
 {
@@ -317,6 +366,7 @@ void cli_report_result(const struct cli_result *result)
         if (done->io)
             printf(", by %d worker%s (%s)", done->threads, done->threads == 1 ? "" : "s", done->io);
         printf("%s\n", done->resumed ? "; went on with an earlier run" : "");
+        print_moved(result);
         print_cast(result);
         if (done->fingerprint)
             printf("%-14s%016" PRIx64 "\n", "fingerprint", done->fingerprint);
@@ -325,6 +375,20 @@ void cli_report_result(const struct cli_result *result)
 
 /* ---- Arrays --------------------------------------------------------------------------------------------------- */
 
+/* "stored        1.2 MiB, 3.41 times less than the array; 12 of 16 blocks, 4 missing" */
+static void print_stored(const resplit_info *info)
+{
+    char bytes[CLI_BYTES_TEXT], there[CLI_BYTES_TEXT], all[CLI_BYTES_TEXT], missing[CLI_BYTES_TEXT];
+
+    cli_format_bytes(info->stored_bytes, bytes);
+    cli_format_count(info->n_stored, there);
+    cli_format_count(info->n_blocks, all);
+    cli_format_count(info->n_blocks - info->n_stored, missing);
+    printf("%-14s%s", "stored", bytes);
+    print_ratio(info->bytes, info->stored_bytes);
+    printf("; %s of %s blocks, %s missing\n", there, all, missing);
+}
+
 void cli_report_info(const resplit_info *info)
 {
     print_array("array", info);
@@ -332,6 +396,8 @@ void cli_report_info(const resplit_info *info)
     print_grid(info);
     if (info->pattern)
         printf("%-14s%s\n", "names", info->pattern);
+    if (cli_is_encoded(info))
+        print_stored(info);
     if (info->fingerprint)
         printf("%-14s%016" PRIx64 "\n", "fingerprint", info->fingerprint);
 }

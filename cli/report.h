@@ -24,6 +24,9 @@ struct cli_result {
 /* The length by which an axis is evenly cut (the last block may be shorter), or 0 when its lengths are uneven. */
 int64_t cli_even_length(const resplit_chunks *axis, int64_t extent);
 
+/* Blocks are more than their elements one after the other: codecs, shards, some missing. */
+bool cli_is_encoded(const resplit_info *info);
+
 /* Values that a cast changed, one way or another. */
 int64_t cli_n_changed(const resplit_losses *losses);
 

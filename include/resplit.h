@@ -181,10 +181,10 @@ typedef struct resplit_target {
 /* What is known about an array; see resplit_array_info. */
 typedef struct resplit_info {
     const char *path;    /* NULL when only described                                           */
-    const char *format;  /* "raw", "npy"                                                       */
+    const char *format;  /* see resplit_format_name                                            */
     const char *dtype;   /* as in a .npy header: "<u2"; a list of fields for records           */
     int64_t itemsize;    /* bytes of one element                                               */
-    char order;          /* 'C' or 'F'                                                         */
+    char order;          /* 'C' or 'F'; 0: of a Zarr array, any other                          */
     bool folder;         /* a folder of blocks rather than one file                            */
     const char *pattern; /* names in the folder; NULL for one file                            */
     int ndim;
@@ -200,6 +200,10 @@ typedef struct resplit_info {
     int64_t stored_bytes;  /* and what they have on disk                                        */
     uint64_t fingerprint;  /* as it was stored with the array; 0: it was not                    */
 } resplit_info;
+
+/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
+RESPLIT_API const char *resplit_format_name(int i);
+RESPLIT_API const char *resplit_codec_name(int i);
 
 typedef struct resplit_array resplit_array;
 

@@ -4,6 +4,7 @@
 #include "base/textfile.h"
 #include "engine/run.h"
 #include "engine/system.h"
+#include "format/drivers.h"
 #include "plan/device.h"
 #include "plan/picture.h"
 
@@ -23,6 +24,17 @@ const char *resplit_version(void)
 int64_t resplit_memory_available(void)
 {
     return rs_system_memory();
+}
+
+const char *resplit_format_name(int i)
+{
+    const rs_format *format = rs_format_at(i);
+    return format != NULL ? format->name : NULL;
+}
+
+const char *resplit_codec_name(int i)
+{
+    return rs_codec_id(i);
 }
 
 /* ---- Arrays -------------------------------------------------------------------------------- */

@@ -19,6 +19,11 @@ enum { N_CODECS = sizeof codecs / sizeof codecs[0], SETTINGS = 12 };
 
 static const char prefix[] = "numcodecs.";
 
+const char *rs_codec_id(int i)
+{
+    return i >= 0 && i < N_CODECS ? codecs[i]->id : NULL;
+}
+
 const rs_codec *rs_codec_find(int version, const char *name)
 {
     size_t skip = version == 3 && strncmp(name, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;

@@ -75,6 +75,9 @@ bool rs_chain_decodes_like(const rs_chain *a, const rs_chain *b);
 /* The same settings too. */
 bool rs_chain_is(const rs_chain *a, const rs_chain *b);
 
+/* The codecs by number, from 0; NULL past the last. */
+const char *rs_codec_id(int i);
+
 /* "zstd:3", "shuffle+zlib:1", "none": for messages and reports. */
 const char *rs_chain_text(const rs_chain *chain, char text[200]);
 

@@ -12,7 +12,8 @@ static const rs_format *const drivers[] = {
 
 const rs_format *rs_format_at(int i)
 {
-    return drivers[i];
+    const int n = sizeof drivers / sizeof drivers[0];
+    return i >= 0 && i < n ? drivers[i] : NULL;
 }
 
 const rs_format *rs_format_by_name(const char *name)

@@ -244,6 +244,54 @@ def test_order_changes_on_the_way(run, tmp_path, order):
         check_readers(tmp_path / f"out{version}.zarr", values)
 
 
+# ---- what is said about it ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shards", [None, (6, 8)])
+def test_info_says_how_it_is_stored(run, tmp_path, shards):
+    values = np.zeros((12, 16), "<u2")
+    values[:5, :5] = 7
+    array = make(tmp_path / "in.zarr", values, (3, 4), shards=shards)
+    info = run.json("info", "in.zarr")
+    assert (info["codec"], info["shards"], info["order"]) == ("zstd:1", list(shards) if shards else None, "C")
+    assert (info["n_blocks"], info["n_stored"], info["n_missing"]) == (16, 4, 12)
+    if shards is None:
+        assert info["stored_bytes"] == sum(p.stat().st_size for p in chunk_files(tmp_path / "in.zarr").values())
+        assert array.nchunks_initialized == 4
+    assert info["ratio"] == pytest.approx(values.nbytes / info["stored_bytes"], abs=1e-5)
+    text = run("info", "in.zarr").stdout
+    assert "zarr3, zstd:1" + (", in shards of 6 x 8" if shards else "") + ", 'in.zarr'" in text
+    assert f"{info['stored_bytes']} B" in text and "4 of 16 blocks, 12 missing" in text
+
+
+def test_info_of_odd_arrays(run, tmp_path):
+    make(tmp_path / "none.zarr", np.zeros((6, 6)), (3, 3), codec="none")
+    info = run.json("info", "none.zarr")
+    assert (info["codec"], info["n_missing"], info["stored_bytes"], info["ratio"]) == (None, 4, 0, None)
+    assert "not compressed" in run("info", "none.zarr").stdout
+    make(tmp_path / "turned.zarr", sample((4, 5, 6)), (2, 3, 4), filters=[zarr.codecs.TransposeCodec(order=(1, 0, 2))])
+    assert run.json("info", "turned.zarr")["order"] is None
+    assert "in neither C nor F order" in run("info", "turned.zarr").stdout
+
+
+def test_a_run_says_what_it_stored(run, tmp_path):
+    values = sample((12, 16)) % 3
+    make(tmp_path / "in.zarr", values, (3, 4))
+    done = run.json("in.zarr", "out.zarr", "--chunks", "6,8", "--codec", "zlib:9", "--memory", "32MiB")
+    assert (done["codec"], done["shards"]) == ("zlib:9", None)
+    for key, name in (("stored_read", "in.zarr"), ("stored_written", "out.zarr")):
+        assert done[key] == run.json("info", name)["stored_bytes"], key
+    text = run("in.zarr", "again.zarr", "--chunks", "6,8", "--codec", "zlib:9", "--memory", "32MiB").stdout
+    assert f"{done['stored_read']} B read; {done['stored_written']} B written" in text
+    assert "to            4 blocks of 6 x 8, zarr3, zlib:9, 'again.zarr'" in text
+
+
+def test_the_version_lists_formats_and_codecs(run):
+    lines = run("--version").stdout.splitlines()
+    assert "formats: raw, npy, zarr2, zarr3" in lines
+    assert next(line for line in lines if line.startswith("codecs: none, blosc, zstd"))
+
+
 # ---- what is already there --------------------------------------------------------------------------------------
 
 
