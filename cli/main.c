@@ -17,7 +17,7 @@ static const struct cli_command COMMANDS[] = {
         .usage = "SRC DST --chunks LENGTHS [OPTION]...",
         .summary = "from any grid of files to any other",
         .text = "Rewrites the array SRC as DST, cut anew. SRC and DST are one file (.npy, .raw, .bin) or a folder of\n"
-                "blocks. Without --chunks, DST must be one file.\n",
+                "blocks. Without --chunks, DST must be one file. Of a Zarr group, all arrays are rewritten.\n",
         .run = cli_cmd_resplit,
     },
     {

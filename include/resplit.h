@@ -144,8 +144,8 @@ typedef struct resplit_spec {
 /*
  * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
  *
- *   format     "raw", "npy", "zarr2" or "zarr3"; NULL: by the suffix of the path (.zarr: the source's version, or 3), else
- *              as the source
+ *   format     "raw", "npy", "zarr2" or "zarr3"; NULL: by the suffix of the path (.zarr: the version of the group it is in, or
+ *              the source's, or 3), else as the source
  *   chunks     how the target is cut; NULL: one block (a merge), or, of a Zarr array, as the source
  *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
  *   roi_stop   stop is not; both are within the source's extents
@@ -457,8 +457,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_open(const char *pat
                                                                  resplit_error *err);
 
 /*
- * The group that will be made at `path` from `source`. Touches nothing. `format` is "zarr2" or "zarr3"; NULL: that of the group around
- * `path`, else every node's own. `overwrite`: a group or array that is there is replaced, when the new one is complete, and if
+ * The group that will be made at `path` from `source`. Touches nothing. `format` is "zarr2" or "zarr3"; NULL: that of the
+ * group around `path`, else every node's own. `overwrite`: a group or array that is there is replaced, when the new one is complete, and if
  * there is nothing but Zarr in it. Keeps no pointer to `source`.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_create(const char *path, const resplit_group *source,

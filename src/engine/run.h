@@ -212,7 +212,7 @@ void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing);
 /* What a run is about: both grids, and what the target says of itself. */
 resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err);
 
-/* Are the blocks of two arrays on the same grid stored as the same bytes, in files of the same blocks? index: a block's that is not. */
+/* Are the files of two arrays on the same grid the same, byte by byte? index: of the first element of one that is not. */
 resplit_status rs_compare_stored(const resplit_array *a, const resplit_array *b, bool *equal, int64_t *index,
                                  resplit_error *err);
 

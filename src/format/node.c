@@ -81,14 +81,13 @@ typedef struct owner {
 
 static bool is_metadata(const char *name)
 {
-    static const char *const names[] = {".zarray",    ".zattrs",   ".zgroup",
-                                        ".zmetadata", "zarr.json", "." RS_MANIFEST_NAME};
+    static const char *const names[] = {".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;
         }
     }
-    return false;
+    return strcmp(name, rs_manifest_name(NULL)) == 0;
 }
 
 static resplit_status foreign(const owner *o, resplit_error *err)
