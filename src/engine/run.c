@@ -146,6 +146,48 @@ static bool pass_by(rs_run *run, int64_t group)
     return remember(job, NULL, NULL);
 }
 
+/*
+ * The unit of the target block at hand, if it has its memory already, all of it. A map that becomes series meets every series:
+ * this is asked millions of times, with the lock, so it makes no boxes.
+ */
+static rs_unit *find_waiting(const rs_run *run)
+{
+    const rs_problem *problem = run->problem;
+    int64_t key = 0;
+    for (int d = 0; d < problem->ndim; d++) {
+        bool kept = (run->plan->kept >> d & 1) != 0;
+        int64_t lo = rs_axis_span(&problem->target.axis[d], run->place_at[d]).lo;
+        key = key * problem->shape[d] + (kept ? lo : rs_max(lo, run->steps.buffer.lo[d]));
+    }
+    return rs_pending_find(&run->pending, key);
+}
+
+/* A new unit, or a piece of one, unless it has a place, or was written by an earlier run. False: there is no room now. */
+static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
+{
+    if (*to != NULL) {
+        return true;
+    }
+    rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
+    if (rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed.now)) {
+        return true;
+    }
+    resplit_error why;
+    resplit_status rc =
+        rs_pending_place(&run->pending, unit_key(run->problem, &unit), &piece, lead_of(run, &unit), at, to, &why);
+    if (rc == RESPLIT_OK && *to == NULL) {
+        if (run->n_reading > 0 || run->n_outgoing > 0) {
+            return false;
+        }
+        rc = rs_fail(&why, RESPLIT_EINTERNAL, "the plan promised to stay inside %lld bytes",
+                     (long long)run->plan->memory);
+    }
+    if (rc != RESPLIT_OK) {
+        rs_run_fail(run, &why);
+    }
+    return rc == RESPLIT_OK;
+}
+
 /* False: there is no room now. */
 static bool place_one(rs_run *run)
 {
@@ -156,25 +198,13 @@ static bool place_one(rs_run *run)
             return pass_by(run, group);
         }
     }
-    rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
     rs_job *job = &run->next;
-    rs_unit *at = NULL;
-    rs_piece *to = NULL;
-    if (!rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed.now)) {
-        resplit_error why;
-        resplit_status rc =
-            rs_pending_place(&run->pending, unit_key(run->problem, &unit), &piece, lead_of(run, &unit), &at, &to, &why);
-        if (rc == RESPLIT_OK && to == NULL) {
-            if (run->n_reading > 0 || run->n_outgoing > 0) {
-                return false;
-            }
-            rc = rs_fail(&why, RESPLIT_EINTERNAL, "the plan promised to stay inside %lld bytes",
-                         (long long)run->plan->memory);
-        }
-        if (rc != RESPLIT_OK) {
-            rs_run_fail(run, &why);
-            return false;
-        }
+    rs_unit *at = run->plan->whole_units ? find_waiting(run) : NULL;
+    rs_piece *to = at != NULL ? at->pieces : NULL;
+    if (!add_place(run, &at, &to)) {
+        return false;
+    }
+    if (at != NULL) {
         at->busy++;
         run->unwanted = false;
     }

@@ -94,52 +94,77 @@ static resplit_status move_some(rs_worker *worker, rs_transfer *list, int n, res
     return rs_io_move(&worker->io, again, n, "temporary file", err);
 }
 
+/* Transfers that are made together. */
+typedef struct batch {
+    int n;
+    rs_transfer list[RS_IO_DEPTH];
+} batch;
+
+static resplit_status flush(rs_worker *worker, batch *b, resplit_error *err)
+{
+    int n = b->n;
+    b->n = 0;
+    return n > 0 ? move_some(worker, b->list, n, err) : RESPLIT_OK;
+}
+
 /* Whole sectors, where that is how stretches lie: what follows them in memory and in the file is nobody's. */
-static resplit_status move(rs_worker *worker, bool write, char *memory, int64_t n, int64_t at, resplit_error *err)
+static resplit_status add(rs_worker *worker, batch *b, bool write, char *memory, int64_t n, int64_t at,
+                          resplit_error *err)
 {
     const rs_spilling *s = worker->run->spilling;
-    rs_transfer list[RS_IO_DEPTH];
     bool direct = s->direct >= 0;
     int64_t end = direct ? round_up(s, n) : n;
-    for (int64_t done = 0; done < end;) {
-        int k = 0;
-        for (; k < RS_IO_DEPTH && done < end; k++, done += list[k - 1].n) {
-            list[k] = (rs_transfer){.fd = direct ? s->direct : s->fd,
-                                    .write = write,
-                                    .memory = memory + done,
-                                    .n = rs_min(PART, end - done),
-                                    .at = at + done};
-            list[k].least = write ? 0 : rs_max(0, rs_min(list[k].n, n - done));
+    for (int64_t done = 0; done < end; done += PART) {
+        if (b->n == RS_IO_DEPTH) {
+            RS_TRY(flush(worker, b, err));
         }
-        RS_TRY(move_some(worker, list, k, err));
+        rs_transfer *part = &b->list[b->n++];
+        *part = (rs_transfer){.fd = direct ? s->direct : s->fd,
+                              .write = write,
+                              .memory = memory + done,
+                              .n = rs_min(PART, end - done),
+                              .at = at + done};
+        part->least = write ? 0 : rs_max(0, rs_min(part->n, n - done));
     }
     return RESPLIT_OK;
 }
 
-static resplit_status write_stretch(rs_worker *worker, int64_t at, char *bytes, int64_t n, resplit_error *err)
-{
-    RS_TRY(move(worker, true, bytes, n, at, err));
-    worker->spilled.seeks++;
-    worker->spilled.bytes += n;
-    return RESPLIT_OK;
-}
-
-/* A stretch in the making. */
-typedef struct stretch {
-    int64_t group; /* -1: none */
-    char *bytes;
+/* What of a slice goes to the file: stretch after stretch is put together in staging, and written with others. */
+typedef struct gathering {
+    batch batch;
+    char *free;    /* staging from here on */
+    int64_t group; /* of the stretch at hand; -1: none */
+    char *bytes;   /* and what it has */
     int64_t n;
-} stretch;
+    int64_t left; /* bytes of the slice that may still come */
+} gathering;
 
-static resplit_status end_stretch(rs_worker *worker, stretch *s, resplit_error *err)
+static resplit_status end_stretch(rs_worker *worker, gathering *g, resplit_error *err)
 {
     const rs_job *job = &worker->job;
-    resplit_status rc = RESPLIT_OK;
-    if (s->group >= 0) {
-        rc = write_stretch(worker, job->group_at[s->group - job->first_group], s->bytes, s->n, err);
+    if (g->group < 0) {
+        return RESPLIT_OK;
     }
-    s->group = -1;
-    return rc;
+    worker->spilled.seeks++;
+    worker->spilled.bytes += g->n;
+    g->free = g->bytes + round_up(worker->run->spilling, g->n);
+    g->left -= g->n;
+    int64_t at = job->group_at[g->group - job->first_group];
+    g->group = -1;
+    return add(worker, &g->batch, true, g->bytes, g->n, at, err);
+}
+
+static resplit_status begin_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
+{
+    char *end = worker->staging[1] + worker->run->plan->staging_bytes;
+    if (end - g->free < round_up(worker->run->spilling, g->left)) {
+        RS_TRY(flush(worker, &g->batch, err));
+        g->free = worker->staging[1];
+    }
+    g->group = group;
+    g->bytes = g->free;
+    g->n = 0;
+    return RESPLIT_OK;
 }
 
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
@@ -149,7 +174,8 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
     const rs_problem *problem = run->problem;
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    stretch s = {.group = -1};
+    gathering g = {.free = worker->staging[1], .group = -1};
+    g.left = rs_box_volume(problem->ndim, &job->wanted) * problem->itemsize;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     do {
@@ -158,27 +184,30 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
         if (group < 0) {
             continue;
         }
-        if (group != s.group) {
-            RS_TRY(end_stretch(worker, &s, err));
-            s = (stretch){.group = group, .bytes = worker->staging[1]};
+        if (group != g.group) {
+            RS_TRY(end_stretch(worker, &g, err));
+            RS_TRY(begin_stretch(worker, &g, group, err));
         }
         int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
-        rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, s.bytes + s.n);
+        rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, g.bytes + g.n);
         rs_view_copy(problem->ndim, problem->itemsize, &common, &place, slice);
-        s.n += volume * problem->itemsize;
+        g.n += volume * problem->itemsize;
         if (sum && !rs_time_before((rs_time){0, number}, run->resumed.now)) { /* what is written counts as read */
             *fingerprint =
                 rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &place));
         }
     } while (rs_index_next(problem->ndim, lo, hi, index));
-    return end_stretch(worker, &s, err);
+    RS_TRY(end_stretch(worker, &g, err));
+    return flush(worker, &g.batch, err);
 }
 
 resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err)
 {
     rs_job *job = &worker->job;
+    batch b = {.n = 0};
     *data = worker->staging[0];
-    RS_TRY(move(worker, false, *data, job->temp_bytes, job->temp_at, err));
+    RS_TRY(add(worker, &b, false, *data, job->temp_bytes, job->temp_at, err));
+    RS_TRY(flush(worker, &b, err));
     job->cursor.seeks++;
     job->cursor.bytes += job->temp_bytes;
     return RESPLIT_OK;

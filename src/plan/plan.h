@@ -197,7 +197,7 @@ enum {
     RS_MOST_STAGING = 1 << 20,   /* stays in cache; larger transfers gain nothing */
     RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
     RS_MOST_WORKERS = 8,
-    RS_GOOD_WORKERS = 4,         /* fewer leave processors or the disk idle */
+    RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
