@@ -115,17 +115,20 @@ static resplit_status check_replaceable(const char *path, resplit_error *err)
                           path);
 }
 
-/* Reads back what is about to be written: a path that is not UTF-8 would make a file that nobody can load. */
-static resplit_status check_readable(const rs_text *text, const char *path, resplit_error *err)
+/* The text of a plan file, read back: a path that is not UTF-8, for one, would make a file that nobody can load. */
+static resplit_status write_readable(const rs_planfile *file, const char *path, rs_text *out, resplit_error *err)
 {
     rs_planfile again;
     resplit_error why = {0};
-    if (rs_planfile_parse(text->s, text->n, path, &again, &why) != RESPLIT_OK) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "cannot save this plan, it could not be read again: %.600s",
-                       why.message);
+    resplit_status rc = rs_planfile_write(file, out, &why);
+    if (rc == RESPLIT_OK) {
+        rc = rs_planfile_parse(out->s, out->n, path, &again, &why);
+        rs_planfile_release(&again);
     }
-    rs_planfile_release(&again);
-    return RESPLIT_OK;
+    if (rc == RESPLIT_OK || rc == RESPLIT_ENOMEM || rc == RESPLIT_EUNSUPPORTED) {
+        return rc == RESPLIT_OK ? rc : rs_fail_with(err, &why);
+    }
+    return rs_fail(err, RESPLIT_EUNSUPPORTED, "cannot save this plan, it could not be read again: %.600s", why.message);
 }
 
 resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
@@ -143,10 +146,7 @@ resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *
     RS_TRY(check_replaceable(path, err));
     resplit_status rc = describe(plan, source, target, path, &file, err);
     if (rc == RESPLIT_OK) {
-        rc = rs_planfile_write(&file, &text, err);
-    }
-    if (rc == RESPLIT_OK) {
-        rc = check_readable(&text, path, err);
+        rc = write_readable(&file, path, &text, err);
     }
     if (rc == RESPLIT_OK) {
         rc = rs_textfile_write(path, &text, err);

@@ -5,6 +5,8 @@
  */
 #include "base/json.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,4 +379,17 @@ resplit_status rs_json_write_string(rs_text *out, const char *string, resplit_er
         string += n;
     }
     return rs_text_add_bytes(out, "\"", 1, err);
+}
+
+resplit_status rs_json_write_double(rs_text *out, double value, resplit_error *err)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.15g", value);
+    if (!isfinite(value)) {
+        return rs_fail(err, RESPLIT_EINVAL, "%s cannot be written as JSON", text);
+    }
+    size_t n = strspn(text, "-0123456789"),
+           point = strcspn(text + n, "0123456789e"); /* the locale's, maybe several bytes */
+    const char *ours = text[n] == '\0' ? ".0" : point > 0 ? "." : "";
+    return rs_text_add(out, err, "%.*s%s%s", (int)n, text, ours, text + n + point);
 }

@@ -48,7 +48,10 @@ const rs_json *rs_json_get(const rs_json *object, const char *key);
 /* Number of values in an array or object. */
 int64_t rs_json_count(const rs_json *value);
 
-/* True for an integer that fits (2.0 and 1e3 are none), for any number (NaN and infinities too), for true and false. */
+/* Whether it is a number that is written as digits only, however large: 2.0, 1e3 and NaN are none. */
+bool rs_json_is_integer(const rs_json *value);
+
+/* True for an integer that fits, for any number (NaN and infinities too), for true and false. */
 bool rs_json_int64(const rs_json *value, int64_t *out);
 bool rs_json_uint64(const rs_json *value, uint64_t *out);
 bool rs_json_double(const rs_json *value, double *out);
@@ -64,5 +67,11 @@ resplit_status rs_json_add_key(const rs_json *value, rs_text *out, resplit_error
 
 /* Appends a JSON string with quotes and escapes. */
 resplit_status rs_json_write_string(rs_text *out, const char *string, resplit_error *err);
+
+/*
+ * Appends a number with 15 digits, so that what was written with as many, as 9e-05, is written so again; with a point or an
+ * exponent, in every locale. RESPLIT_EINVAL for NaN and infinities.
+ */
+resplit_status rs_json_write_double(rs_text *out, double value, resplit_error *err);
 
 #endif

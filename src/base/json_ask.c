@@ -131,18 +131,30 @@ int64_t rs_json_count(const rs_json *value)
     return n;
 }
 
-/* Sign and size of a number that is written as digits only; false: another number, or too large. */
-static bool take_integer(const rs_json *value, bool *negative, uint64_t *size)
+bool rs_json_is_integer(const rs_json *value)
 {
     if (value == NULL || value->kind != RS_JSON_NUMBER) {
+        return false;
+    }
+    for (size_t i = *value->text == '-'; i < value->n; i++) {
+        if (value->text[i] < '0' || value->text[i] > '9') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sign and size of an integer; false: another number, or too large. */
+static bool take_integer(const rs_json *value, bool *negative, uint64_t *size)
+{
+    if (!rs_json_is_integer(value)) {
         return false;
     }
     *negative = *value->text == '-';
     *size = 0;
     for (size_t i = *negative; i < value->n; i++) {
-        char c = value->text[i];
-        if (c < '0' || c > '9' || __builtin_mul_overflow(*size, 10U, size)
-            || __builtin_add_overflow(*size, (uint64_t)(c - '0'), size)) {
+        if (__builtin_mul_overflow(*size, 10U, size)
+            || __builtin_add_overflow(*size, (uint64_t)(value->text[i] - '0'), size)) {
             return false;
         }
     }

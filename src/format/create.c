@@ -5,6 +5,7 @@
 
 #include "format/array.h"
 #include "format/drivers.h"
+#include "format/literal.h"
 #include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
@@ -111,6 +112,9 @@ static resplit_status choose_names(const char *path, const char *pattern, bool f
     }
     if (pattern == NULL) {
         return rs_pattern_default(array->layout.ndim, array->format, &array->pattern, err);
+    }
+    if (!rs_utf8_is_valid(pattern, strlen(pattern))) {
+        return rs_fail(err, RESPLIT_EINVAL, "bad pattern '%s': it is not UTF-8, so no manifest could hold it", pattern);
     }
     array->pattern = rs_strdup(pattern);
     return array->pattern != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");

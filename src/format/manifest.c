@@ -4,37 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "format/drivers.h"
+#include "format/literal.h"
 
 enum {
     VERSION = 1,
     MAX_BYTES = 16 << 20, /* of a manifest: about two million uneven cuts */
-    MAX_NESTING = 8,      /* of JSON in JSON */
 };
 
 /* ---- Writing ---- */
 
 static resplit_status add_string(rs_text *out, const char *key, const char *value, resplit_error *err)
 {
-    resplit_status rc;
-    struct json_object *string = json_object_new_string(value);
-    const char *quoted =
-        string == NULL
-            ? NULL
-            : json_object_to_json_string_ext(string, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    if (quoted == NULL) {
-        rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for a manifest");
-    } else {
-        rc = rs_text_add(out, err, "  \"%s\": %s,\n", key, quoted);
-    }
-    json_object_put(string);
-    return rc;
+    RS_TRY(rs_text_add(out, err, "  \"%s\": ", key));
+    RS_TRY(rs_json_write_string(out, value, err));
+    return rs_text_add(out, err, ",\n");
 }
 
 static resplit_status add_chunks(rs_text *out, const resplit_chunks *chunks, resplit_error *err)
@@ -100,181 +90,200 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
 
 /* ---- Reading ---- */
 
+typedef struct reader {
+    const char *path; /* for messages */
+    const rs_json *root;
+    rs_text text; /* the one that get_text gave last */
+    resplit_error *err;
+} reader;
+
 /* An integer of at least `least` that fits an int64_t. */
-static resplit_status get_integer(const char *path, const char *key, struct json_object *value, int64_t least,
-                                  int64_t *out, resplit_error *err)
+static resplit_status get_integer(const reader *r, const char *key, const rs_json *value, int64_t least, int64_t *out)
 {
-    if (!json_object_is_type(value, json_type_int)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must hold whole numbers", path, key);
+    if (!rs_json_is_integer(value)) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must hold whole numbers", r->path, key);
     }
-    *out = json_object_get_int64(value);
-    if (*out < least || (*out >= 0 && json_object_get_uint64(value) > INT64_MAX)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" holds %s, which is out of range", path, key,
-                       json_object_get_string(value));
+    if (!rs_json_int64(value, out) || *out < least) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" holds %.*s, which is out of range", r->path,
+                       key, rs_shown(value->n), value->text);
     }
     return RESPLIT_OK;
 }
 
-/* The text of a key, NULL when it is absent; borrowed from the tree. */
-static resplit_status get_text(const char *path, struct json_object *root, const char *key, const char **out,
-                               resplit_error *err)
+/* The text of a key, NULL when it is absent; borrowed until the next text is asked for. */
+static resplit_status get_text(reader *r, const char *key, const char **out)
 {
-    struct json_object *value;
+    const rs_json *value = rs_json_get(r->root, key);
     *out = NULL;
-    if (!json_object_object_get_ex(root, key, &value)) {
+    if (value == NULL) {
         return RESPLIT_OK;
     }
-    if (!json_object_is_type(value, json_type_string)
-        || strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must be text", path, key);
+    r->text.n = 0;
+    resplit_status rc = rs_json_add_string(value, &r->text, r->err);
+    if (rc == RESPLIT_EFORMAT) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must be text", r->path, key);
     }
-    *out = json_object_get_string(value);
-    return RESPLIT_OK;
+    *out = r->text.s;
+    return rc;
+}
+
+/* A copy of it that the caller owns. */
+static resplit_status copy_text(reader *r, const char *key, char **out)
+{
+    const char *text;
+    RS_TRY(get_text(r, key, &text));
+    *out = text == NULL ? NULL : rs_strdup(text);
+    return text == NULL || *out != NULL ? RESPLIT_OK
+                                        : rs_fail(r->err, RESPLIT_ENOMEM, "no memory for manifest '%s'", r->path);
 }
 
 /* A list of at most one entry per axis, NULL when it is absent. */
-static resplit_status get_list(const char *path, struct json_object *root, const char *key, struct json_object **out,
-                               resplit_error *err)
+static resplit_status get_list(const reader *r, const char *key, const rs_json **out)
 {
-    *out = NULL;
-    if (!json_object_object_get_ex(root, key, out)) {
+    *out = rs_json_get(r->root, key);
+    if (*out == NULL) {
         return RESPLIT_OK;
     }
-    if (!json_object_is_type(*out, json_type_array)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must be a list", path, key);
+    if ((*out)->kind != RS_JSON_ARRAY) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" must be a list", r->path, key);
     }
-    if (json_object_array_length(*out) > RS_MAX_NDIM) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "bad manifest '%s': \"%s\" has %zu axes; at most %d are handled",
-                       path, key, json_object_array_length(*out), RS_MAX_NDIM);
+    int64_t n = rs_json_count(*out);
+    if (n > RS_MAX_NDIM) {
+        return rs_fail(r->err, RESPLIT_EUNSUPPORTED, "bad manifest '%s': \"%s\" has %lld axes; at most %d are handled",
+                       r->path, key, (long long)n, RS_MAX_NDIM);
     }
     return RESPLIT_OK;
 }
 
 /* One entry of "chunks": a number, or a list of lengths; what they add up to is checked when the array is made. */
-static resplit_status get_chunks(const char *path, struct json_object *value, int d, rs_manifest *out,
-                                 resplit_error *err)
+static resplit_status get_chunks(const reader *r, const rs_json *value, int d, rs_manifest *out)
 {
     resplit_chunks *chunks = &out->chunks[d];
-    if (!json_object_is_type(value, json_type_array)) {
-        return get_integer(path, "chunks", value, -1, &chunks->length, err);
+    if (value->kind != RS_JSON_ARRAY) {
+        return get_integer(r, "chunks", value, -1, &chunks->length);
     }
-    size_t n = json_object_array_length(value);
+    int64_t n = rs_json_count(value), i = 0;
     if (n == 0) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': the chunks of axis %d are an empty list", path, d);
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': the chunks of axis %d are an empty list", r->path,
+                       d);
     }
-    out->lengths[d] = calloc(n, sizeof *out->lengths[d]); /* released with the manifest, failure or not */
+    out->lengths[d] = calloc((size_t)n, sizeof *out->lengths[d]); /* released with the manifest, failure or not */
     if (out->lengths[d] == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for %zu chunks of '%s'", n, path);
+        return rs_fail(r->err, RESPLIT_ENOMEM, "no memory for %lld chunks of '%s'", (long long)n, r->path);
     }
-    for (size_t i = 0; i < n; i++) {
-        RS_TRY(get_integer(path, "chunks", json_object_array_get_idx(value, i), 0, &out->lengths[d][i], err));
+    for (const rs_json *length = value->first; length != NULL; length = length->next) {
+        RS_TRY(get_integer(r, "chunks", length, 0, &out->lengths[d][i++]));
     }
-    chunks->count = (int64_t)n;
+    chunks->count = n;
     chunks->lengths = out->lengths[d];
     return RESPLIT_OK;
 }
 
-static resplit_status get_geometry(const char *path, struct json_object *root, rs_manifest *out, resplit_error *err)
+static resplit_status get_geometry(const reader *r, rs_manifest *out)
 {
-    struct json_object *shape, *chunks;
-    RS_TRY(get_list(path, root, "shape", &shape, err));
-    RS_TRY(get_list(path, root, "chunks", &chunks, err));
+    const rs_json *shape, *chunks;
+    int d = 0;
+    RS_TRY(get_list(r, "shape", &shape));
+    RS_TRY(get_list(r, "chunks", &chunks));
     if (shape == NULL) {
-        return chunks == NULL ? RESPLIT_OK
-                              : rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': it has chunks but no shape", path);
+        return chunks == NULL
+                   ? RESPLIT_OK
+                   : rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': it has chunks but no shape", r->path);
     }
-    out->spec.ndim = (int)json_object_array_length(shape);
+    out->spec.ndim = (int)rs_json_count(shape);
     out->spec.shape = out->shape;
-    for (int d = 0; d < out->spec.ndim; d++) {
-        RS_TRY(get_integer(path, "shape", json_object_array_get_idx(shape, (size_t)d), 0, &out->shape[d], err));
+    for (const rs_json *extent = shape->first; extent != NULL; extent = extent->next) {
+        RS_TRY(get_integer(r, "shape", extent, 0, &out->shape[d++]));
     }
     if (chunks == NULL) {
         return RESPLIT_OK;
     }
-    if ((int)json_object_array_length(chunks) != out->spec.ndim) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': the shape has %d axes, the chunks have %zu", path,
-                       out->spec.ndim, json_object_array_length(chunks));
+    if (rs_json_count(chunks) != out->spec.ndim) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': the shape has %d axes, the chunks have %lld",
+                       r->path, out->spec.ndim, (long long)rs_json_count(chunks));
     }
-    for (int d = 0; d < out->spec.ndim; d++) {
-        RS_TRY(get_chunks(path, json_object_array_get_idx(chunks, (size_t)d), d, out, err));
+    d = 0;
+    for (const rs_json *axis = chunks->first; axis != NULL; axis = axis->next) {
+        RS_TRY(get_chunks(r, axis, d++, out));
     }
     out->spec.chunks = out->chunks;
     return RESPLIT_OK;
 }
 
 /* 16 hexadecimal digits; 0 where there are none. */
-static resplit_status get_hex(const char *path, struct json_object *root, const char *key, uint64_t *out,
-                              resplit_error *err)
+static resplit_status get_hex(reader *r, const char *key, uint64_t *out)
 {
     const char *text;
-    char *end;
     *out = 0;
-    RS_TRY(get_text(path, root, key, &text, err));
+    RS_TRY(get_text(r, key, &text));
     if (text == NULL) {
         return RESPLIT_OK;
     }
     if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': %s is '%.40s', not 16 hexadecimal digits", path, key,
-                       text);
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': %s is '%.40s', not 16 hexadecimal digits", r->path,
+                       key, text);
     }
-    *out = strtoull(text, &end, 16);
+    *out = strtoull(text, NULL, 16);
     return RESPLIT_OK;
 }
 
-static resplit_status get_words(const char *path, struct json_object *root, rs_manifest *out, resplit_error *err)
+static resplit_status get_words(reader *r, rs_manifest *out)
 {
-    const char *format, *dtype, *order, *pattern;
-    RS_TRY(get_text(path, root, "format", &format, err));
-    RS_TRY(get_text(path, root, "dtype", &dtype, err));
-    RS_TRY(get_text(path, root, "order", &order, err));
-    RS_TRY(get_text(path, root, "pattern", &pattern, err));
+    const char *format, *order;
+    RS_TRY(get_text(r, "format", &format));
     if (format != NULL) {
         const rs_format *known = rs_format_by_name(format);
         if (known == NULL) {
-            return rs_fail(err, RESPLIT_EUNSUPPORTED, "manifest '%s' is for format '%.40s', which is not known", path,
-                           format);
+            return rs_fail(r->err, RESPLIT_EUNSUPPORTED, "manifest '%s' is for format '%.40s', which is not known",
+                           r->path, format);
         }
         out->spec.format = known->name;
     }
+    RS_TRY(get_text(r, "order", &order));
     if (order != NULL && strcmp(order, "C") != 0 && strcmp(order, "F") != 0) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': order is '%.40s', not C or F", path, order);
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': order is '%.40s', not C or F", r->path, order);
     }
     out->spec.order = order == NULL ? '\0' : order[0];
-    if ((dtype != NULL && (out->dtype = rs_strdup(dtype)) == NULL)
-        || (pattern != NULL && (out->pattern = rs_strdup(pattern)) == NULL)) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for manifest '%s'", path);
-    }
+    RS_TRY(copy_text(r, "dtype", &out->dtype));
+    RS_TRY(copy_text(r, "pattern", &out->pattern));
     out->spec.dtype = out->dtype;
     out->spec.pattern = out->pattern;
     return RESPLIT_OK;
 }
 
-static resplit_status get_all(const char *path, struct json_object *root, bool partial, rs_manifest *out,
-                              resplit_error *err)
+/* "resplit", the version; `partial`: it may be missing. */
+static resplit_status check_version(const reader *r, bool partial)
 {
-    struct json_object *value;
+    const rs_json *value = rs_json_get(r->root, "resplit");
     int64_t version = VERSION;
-
-    if (!json_object_is_type(root, json_type_object)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': it is not a JSON object", path);
+    if (r->root->kind != RS_JSON_OBJECT) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': it is not a JSON object", r->path);
     }
-    if (json_object_object_get_ex(root, "resplit", &value)) {
-        RS_TRY(get_integer(path, "resplit", value, 0, &version, err));
+    if (value != NULL) {
+        RS_TRY(get_integer(r, "resplit", value, 0, &version));
     } else if (!partial) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"resplit\" is missing", path);
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"resplit\" is missing", r->path);
     }
-    if (version != VERSION) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "manifest '%s' is of version %lld; only %d can be read", path,
-                       (long long)version, VERSION);
+    return version == VERSION
+               ? RESPLIT_OK
+               : rs_fail(r->err, RESPLIT_EUNSUPPORTED, "manifest '%s' is of version %lld; only %d can be read", r->path,
+                         (long long)version, VERSION);
+}
+
+static resplit_status get_all(reader *r, bool partial, rs_manifest *out)
+{
+    RS_TRY(check_version(r, partial));
+    RS_TRY(get_words(r, out));
+    RS_TRY(get_geometry(r, out));
+    RS_TRY(get_hex(r, "fingerprint", &out->fingerprint));
+    RS_TRY(get_hex(r, "run", &out->token));
+    const rs_json *skip = rs_json_get(r->root, "data_offset");
+    if (skip == NULL && partial) {
+        skip = rs_json_get(r->root, "skip");
     }
-    RS_TRY(get_words(path, root, out, err));
-    RS_TRY(get_geometry(path, root, out, err));
-    RS_TRY(get_hex(path, root, "fingerprint", &out->fingerprint, err));
-    RS_TRY(get_hex(path, root, "run", &out->token, err));
-    out->has_skip = json_object_object_get_ex(root, "data_offset", &value)
-                    || (partial && json_object_object_get_ex(root, "skip", &value));
+    out->has_skip = skip != NULL;
     if (out->has_skip) {
-        RS_TRY(get_integer(path, "data_offset", value, 0, &out->spec.skip, err));
+        RS_TRY(get_integer(r, "data_offset", skip, 0, &out->spec.skip));
     }
     const resplit_spec *spec = &out->spec;
     const char *lack = spec->format == NULL    ? "format"
@@ -284,7 +293,7 @@ static resplit_status get_all(const char *path, struct json_object *root, bool p
                        : spec->pattern == NULL ? "pattern"
                                                : NULL;
     if (lack != NULL && !partial) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" is missing", path, lack);
+        return rs_fail(r->err, RESPLIT_EFORMAT, "bad manifest '%s': \"%s\" is missing", r->path, lack);
     }
     return RESPLIT_OK;
 }
@@ -292,32 +301,17 @@ static resplit_status get_all(const char *path, struct json_object *root, bool p
 resplit_status rs_manifest_parse(const char *text, size_t n, const char *path, bool partial, rs_manifest *out,
                                  resplit_error *err)
 {
-    resplit_status rc;
-    struct json_object *root = NULL;
-    struct json_tokener *tokener = json_tokener_new_ex(MAX_NESTING);
-
+    rs_json_document *document;
     *out = (rs_manifest){.has_skip = false};
-    if (tokener == NULL) {
-        rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for manifest '%s'", path);
-        goto out;
+    if (n > MAX_BYTES) {
+        return rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': it has %zu bytes; at most %d are read", path, n,
+                       MAX_BYTES);
     }
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    root = n > MAX_BYTES ? NULL : json_tokener_parse_ex(tokener, text, (int)n);
-    if (root == NULL) {
-        enum json_tokener_error error = json_tokener_get_error(tokener);
-        rc = rs_fail(err, RESPLIT_EFORMAT, "bad manifest '%s': %s at byte %zu", path,
-                     error == json_tokener_continue  ? "it ends too early"
-                     : error == json_tokener_success ? "it is empty or too large"
-                                                     : json_tokener_error_desc(error),
-                     json_tokener_get_parse_end(tokener));
-        goto out;
-    }
-    rc = get_all(path, root, partial, out, err);
-out:
-    json_object_put(root);
-    if (tokener != NULL) {
-        json_tokener_free(tokener);
-    }
+    RS_TRY(rs_json_parse(text, n, path, &document, err));
+    reader r = {.path = path, .root = rs_json_root(document), .err = err};
+    resplit_status rc = get_all(&r, partial, out);
+    rs_text_release(&r.text);
+    rs_json_free(document);
     if (rc != RESPLIT_OK) {
         rs_manifest_release(out);
     }

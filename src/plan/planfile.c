@@ -2,8 +2,9 @@
 /* planfile.c - writes the text of a plan. Reading is in planfile_read.c. */
 #include "plan/planfile.h"
 
-#include <json.h>
 #include <stdlib.h>
+
+#include "base/json.h"
 
 const rs_named rs_cost_fields[RS_N_COST_FIELDS] = {
     {"read_seeks", offsetof(resplit_cost, read_seeks)}, {"write_seeks", offsetof(resplit_cost, write_seeks)},
@@ -46,35 +47,16 @@ void rs_planfile_release(rs_planfile *file)
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* "key": value, as json-c writes it: quoted, and with a point in numbers whatever the locale. Takes the value. */
-static resplit_status add_value(rs_text *out, const char *key, struct json_object *value, resplit_error *err)
-{
-    resplit_status rc;
-    const char *text =
-        value == NULL ? NULL
-                      : json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    if (text == NULL) {
-        rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for the text of a plan");
-    } else {
-        rc = rs_text_add(out, err, "\"%s\": %s", key, text);
-    }
-    json_object_put(value);
-    return rc;
-}
-
 static resplit_status add_string(rs_text *out, const char *key, const char *value, resplit_error *err)
 {
-    return add_value(out, key, json_object_new_string(value), err);
+    RS_TRY(rs_text_add(out, err, "\"%s\": ", key));
+    return rs_json_write_string(out, value, err);
 }
 
-/* 15 digits: what was written with as many, as 9e-05, is written so again. */
 static resplit_status add_double(rs_text *out, const char *key, double value, resplit_error *err)
 {
-    struct json_object *number = json_object_new_double(value);
-    if (number != NULL) {
-        json_object_set_serializer(number, json_object_double_to_json_string, (void *)"%.15g", NULL);
-    }
-    return add_value(out, key, number, err);
+    RS_TRY(rs_text_add(out, err, "\"%s\": ", key));
+    return rs_json_write_double(out, value, err);
 }
 
 static resplit_status add_list(rs_text *out, int64_t n, const int64_t *values, resplit_error *err)

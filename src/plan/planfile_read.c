@@ -6,339 +6,386 @@
  */
 #include "plan/planfile.h"
 
-#include <json.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTING = 8 }; /* of JSON in JSON */
+#include "base/json.h"
+
+typedef struct reader {
+    const char *path; /* for messages */
+    resplit_error *err;
+} reader;
+
+static resplit_status __attribute__((format(printf, 2, 3))) bad(const reader *r, const char *format, ...)
+{
+    char why[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return rs_fail(r->err, RESPLIT_EFORMAT, "bad plan file '%s': %s", r->path, why);
+}
+
+/* What a value must be; the names are for messages. */
+typedef enum type { BOOLEAN, INTEGER, DOUBLE, STRING, ARRAY, OBJECT } type;
+
+static const char *const type_names[] = {
+    [BOOLEAN] = "boolean", [INTEGER] = "int", [DOUBLE] = "double",
+    [STRING] = "string",   [ARRAY] = "array", [OBJECT] = "object",
+};
 
 typedef struct key {
     const char *name;
-    enum json_type type;
+    type type;
     bool optional;
 } key;
 
 static const key root_keys[] = {
-    {"resplit_plan", json_type_int, false}, {"source", json_type_object, false},
-    {"target", json_type_object, false},    {"strategy", json_type_string, false},
-    {"memory", json_type_int, false},       {"buffer", json_type_array, true},
-    {"loop_order", json_type_array, true},  {"kept_axes", json_type_array, true},
-    {"predicted", json_type_object, false}, {"device", json_type_object, false},
-    {"temp", json_type_string, true},       {"problem_hash", json_type_string, false},
-    {NULL, json_type_null, false},
+    {"resplit_plan", INTEGER, false}, {"source", OBJECT, false},  {"target", OBJECT, false},
+    {"strategy", STRING, false},      {"memory", INTEGER, false}, {"buffer", ARRAY, true},
+    {"loop_order", ARRAY, true},      {"kept_axes", ARRAY, true}, {"predicted", OBJECT, false},
+    {"device", OBJECT, false},        {"temp", STRING, true},     {"problem_hash", STRING, false},
+    {NULL, BOOLEAN, false},
 };
 static const key source_keys[] = {
-    {"path", json_type_string, false},  {"format", json_type_string, false}, {"pattern", json_type_string, true},
-    {"chunks", json_type_array, false}, {"dtype", json_type_string, false},  {"order", json_type_string, true},
-    {"shape", json_type_array, false},  {"skip", json_type_int, false},      {NULL, json_type_null, false},
+    {"path", STRING, false},  {"format", STRING, false}, {"pattern", STRING, true},
+    {"chunks", ARRAY, false}, {"dtype", STRING, false},  {"order", STRING, true},
+    {"shape", ARRAY, false},  {"skip", INTEGER, false},  {NULL, BOOLEAN, false},
 };
 static const key target_keys[] = {
-    {"path", json_type_string, false},        {"format", json_type_string, false}, {"pattern", json_type_string, true},
-    {"chunks", json_type_array, false},       {"roi", json_type_array, true},      {"dtype", json_type_string, true},
-    {"order", json_type_string, true},        {"codec", json_type_string, true},   {"shards", json_type_array, true},
-    {"write_empty", json_type_boolean, true}, {NULL, json_type_null, false},
+    {"path", STRING, false}, {"format", STRING, false},      {"pattern", STRING, true}, {"chunks", ARRAY, false},
+    {"roi", ARRAY, true},    {"dtype", STRING, true},        {"order", STRING, true},   {"codec", STRING, true},
+    {"shards", ARRAY, true}, {"write_empty", BOOLEAN, true}, {NULL, BOOLEAN, false},
 };
 
 /* ---- Keys and values ----------------------------------------------------------------------- */
 
-static const key *find_key(const key *keys, const char *name)
+/* A double is a number with a point or an exponent, as it is written; NaN and infinities are refused by their range. */
+static bool is_of_type(const rs_json *value, type wanted)
 {
-    for (; keys->name != NULL; keys++) {
-        if (strcmp(keys->name, name) == 0) {
-            return keys;
-        }
+    switch (value->kind) {
+    case RS_JSON_FALSE:
+    case RS_JSON_TRUE: return wanted == BOOLEAN;
+    case RS_JSON_NUMBER: return wanted == (rs_json_is_integer(value) ? INTEGER : DOUBLE);
+    case RS_JSON_STRING: return wanted == STRING;
+    case RS_JSON_ARRAY: return wanted == ARRAY;
+    case RS_JSON_OBJECT: return wanted == OBJECT;
+    default: return false;
     }
-    return NULL;
 }
 
-static resplit_status check_keys(const char *path, const char *of, struct json_object *object, const key *keys,
-                                 resplit_error *err)
+static bool is_known(const rs_json *value, const key *keys)
 {
-    struct json_object_iterator at = json_object_iter_begin(object), end = json_object_iter_end(object);
-    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const char *name = json_object_iter_peek_name(&at);
-        const key *known = find_key(keys, name);
-        if (known == NULL) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%.60s\" in %s is not known", path, name, of);
-        }
-        if (json_object_get_type(json_object_iter_peek_value(&at)) != known->type) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" in %s must be of type %s", path, name, of,
-                           json_type_to_name(known->type));
+    while (keys->name != NULL && !rs_json_key_is(value, keys->name)) {
+        keys++;
+    }
+    return keys->name != NULL;
+}
+
+static resplit_status check_keys(const reader *r, const char *of, const rs_json *object, const key *keys)
+{
+    for (const rs_json *value = object->first; value != NULL; value = value->next) {
+        if (!is_known(value, keys)) {
+            return bad(r, "\"%.*s\" in %s is not known", (int)rs_min(60, (int64_t)value->key_n - 2), value->key + 1,
+                       of);
         }
     }
     for (; keys->name != NULL; keys++) {
-        if (!keys->optional && !json_object_object_get_ex(object, keys->name, NULL)) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" is missing in %s", path, keys->name, of);
+        const rs_json *value = rs_json_get(object, keys->name);
+        if (value == NULL && !keys->optional) {
+            return bad(r, "\"%s\" is missing in %s", keys->name, of);
+        }
+        if (value != NULL && !is_of_type(value, keys->type)) {
+            return bad(r, "\"%s\" in %s must be of type %s", keys->name, of, type_names[keys->type]);
         }
     }
     return RESPLIT_OK;
 }
 
 /* An integer from `least` to `most`. */
-static resplit_status get_integer(const char *path, const char *name, struct json_object *value, int64_t least,
-                                  int64_t most, int64_t *out, resplit_error *err)
+static resplit_status get_integer(const reader *r, const char *name, const rs_json *value, int64_t least, int64_t most,
+                                  int64_t *out)
 {
     *out = 0;
-    if (!json_object_is_type(value, json_type_int)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" must hold whole numbers", path, name);
+    if (!rs_json_is_integer(value)) {
+        return bad(r, "\"%s\" must hold whole numbers", name);
     }
-    *out = json_object_get_int64(value);
-    if (*out < least || *out > most || (*out >= 0 && json_object_get_uint64(value) > INT64_MAX)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" holds %s, which is out of range", path, name,
-                       json_object_get_string(value));
+    if (!rs_json_int64(value, out) || *out < least || *out > most) {
+        return bad(r, "\"%s\" holds %.*s, which is out of range", name, (int)rs_min(60, (int64_t)value->n),
+                   value->text);
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_member(const char *path, struct json_object *object, const char *name, int64_t least,
-                                 int64_t *out, resplit_error *err)
+static resplit_status get_member(const reader *r, const rs_json *object, const char *name, int64_t least, int64_t *out)
 {
-    return get_integer(path, name, json_object_object_get(object, name), least, INT64_MAX, out, err);
+    return get_integer(r, name, rs_json_get(object, name), least, INT64_MAX, out);
 }
 
-/* A copy of the text of a key, NULL when the key is absent. Refuses an empty text, and one with a NUL inside. */
-static resplit_status get_text(const char *path, struct json_object *object, const char *name, char **out,
-                               resplit_error *err)
+/* The text of a string, appended. Refuses what no C string holds. */
+static resplit_status add_text(const reader *r, const char *name, const rs_json *value, rs_text *out)
 {
-    struct json_object *value;
-    if (!json_object_object_get_ex(object, name, &value)) {
+    resplit_status rc = rs_json_add_string(value, out, r->err);
+    return rc != RESPLIT_EFORMAT ? rc : bad(r, "\"%s\" holds a NUL or half a character", name);
+}
+
+/* A copy of the text of a key, NULL when the key is absent. Refuses an empty text. */
+static resplit_status get_text(const reader *r, const rs_json *object, const char *name, char **out)
+{
+    const rs_json *value = rs_json_get(object, name);
+    rs_text text = {0};
+    if (value == NULL) {
         return RESPLIT_OK;
     }
-    const char *text = json_object_get_string(value);
-    if (*text == '\0' || strlen(text) != (size_t)json_object_get_string_len(value)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" is empty or holds a NUL", path, name);
+    resplit_status rc = add_text(r, name, value, &text);
+    if (rc == RESPLIT_OK && text.n == 0) {
+        rc = bad(r, "\"%s\" is empty", name);
     }
-    *out = rs_strdup(text);
-    return *out != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for plan file '%s'", path);
+    if (rc == RESPLIT_OK) {
+        *out = text.s;
+    } else {
+        rs_text_release(&text);
+    }
+    return rc;
 }
 
 /* A list of one entry per axis. */
-static resplit_status get_list(const char *path, struct json_object *object, const char *name, int ndim,
-                               struct json_object **out, resplit_error *err)
+static resplit_status get_list(const reader *r, const rs_json *object, const char *name, int ndim, const rs_json **out)
 {
-    *out = json_object_object_get(object, name);
-    if (json_object_array_length(*out) != (size_t)ndim) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" has %zu entries for %d axes", path, name,
-                       json_object_array_length(*out), ndim);
+    *out = rs_json_get(object, name);
+    int64_t n = rs_json_count(*out);
+    if (n != ndim) {
+        return bad(r, "\"%s\" has %lld entries for %d axes", name, (long long)n, ndim);
+    }
+    return RESPLIT_OK;
+}
+
+/* The integers of a list of one entry per axis. */
+static resplit_status get_per_axis(const reader *r, const rs_json *object, const char *name, int ndim, int64_t least,
+                                   int64_t most, int64_t *out)
+{
+    const rs_json *list;
+    RS_TRY(get_list(r, object, name, ndim, &list));
+    for (const rs_json *value = list->first; value != NULL; value = value->next) {
+        RS_TRY(get_integer(r, name, value, least, most, out++));
     }
     return RESPLIT_OK;
 }
 
 /* Numbers of a list into memory that the caller owns, failure or not. */
-static resplit_status get_numbers(const char *path, const char *name, struct json_object *list, int64_t least,
-                                  int64_t **out, resplit_error *err)
+static resplit_status get_numbers(const reader *r, const char *name, const rs_json *list, int64_t *n, int64_t **out)
 {
-    size_t n = json_object_array_length(list);
-    *out = calloc(n + 1, sizeof **out);
+    int64_t i = 0;
+    *n = rs_json_count(list);
+    *out = calloc((size_t)*n + 1, sizeof **out);
     if (*out == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for %zu numbers of plan file '%s'", n, path);
+        return rs_fail(r->err, RESPLIT_ENOMEM, "no memory for %lld numbers of plan file '%s'", (long long)*n, r->path);
     }
-    for (size_t i = 0; i < n; i++) {
-        RS_TRY(get_integer(path, name, json_object_array_get_idx(list, i), least, INT64_MAX, &(*out)[i], err));
+    for (const rs_json *value = list->first; value != NULL; value = value->next) {
+        RS_TRY(get_integer(r, name, value, 0, INT64_MAX, &(*out)[i++]));
     }
     return RESPLIT_OK;
 }
 
 /* ---- Sides --------------------------------------------------------------------------------- */
 
-static resplit_status get_chunks(const char *path, struct json_object *object, int ndim, rs_planfile_side *out,
-                                 resplit_error *err)
+static resplit_status get_chunks(const reader *r, const rs_json *object, int ndim, rs_planfile_side *out)
 {
-    struct json_object *list;
-    RS_TRY(get_list(path, object, "chunks", ndim, &list, err));
-    for (int d = 0; d < ndim; d++) {
-        struct json_object *value = json_object_array_get_idx(list, (size_t)d);
-        if (!json_object_is_type(value, json_type_array)) {
-            RS_TRY(get_integer(path, "chunks", value, 0, INT64_MAX, &out->chunks[d].length, err));
+    const rs_json *list;
+    int d = 0;
+    RS_TRY(get_list(r, object, "chunks", ndim, &list));
+    for (const rs_json *value = list->first; value != NULL; value = value->next, d++) {
+        if (value->kind != RS_JSON_ARRAY) {
+            RS_TRY(get_integer(r, "chunks", value, 0, INT64_MAX, &out->chunks[d].length));
             continue;
         }
-        RS_TRY(get_numbers(path, "chunks", value, 0, &out->lengths[d], err));
-        out->chunks[d] =
-            (resplit_chunks){.count = (int64_t)json_object_array_length(value), .lengths = out->lengths[d]};
-        if (out->chunks[d].count == 0) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': the chunks of axis %d are an empty list", path,
-                           d);
+        int64_t n;
+        RS_TRY(get_numbers(r, "chunks", value, &n, &out->lengths[d]));
+        out->chunks[d] = (resplit_chunks){.count = n, .lengths = out->lengths[d]};
+        if (n == 0) {
+            return bad(r, "the chunks of axis %d are an empty list", d);
         }
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_words(const char *path, struct json_object *object, rs_planfile_side *out, resplit_error *err)
+static resplit_status get_words(const reader *r, const rs_json *object, rs_planfile_side *out)
 {
-    RS_TRY(get_text(path, object, "path", &out->path, err));
-    RS_TRY(get_text(path, object, "format", &out->format, err));
-    return get_text(path, object, "pattern", &out->pattern, err);
+    RS_TRY(get_text(r, object, "path", &out->path));
+    RS_TRY(get_text(r, object, "format", &out->format));
+    return get_text(r, object, "pattern", &out->pattern);
 }
 
 /* C, F, or not there. */
-static resplit_status get_order(const char *path, struct json_object *object, char *out, resplit_error *err)
+static resplit_status get_order(const reader *r, const rs_json *object, char *out)
 {
-    struct json_object *value;
-    if (!json_object_object_get_ex(object, "order", &value)) {
-        return RESPLIT_OK;
-    }
-    const char *order = json_object_get_string(value);
-    *out = order[0];
-    return strcmp(order, "C") == 0 || strcmp(order, "F") == 0
+    const rs_json *value = rs_json_get(object, "order");
+    *out = rs_json_is(value, "C") ? 'C' : rs_json_is(value, "F") ? 'F' : '\0';
+    return value == NULL || *out != '\0'
                ? RESPLIT_OK
-               : rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': order is '%.40s', not C or F", path, order);
+               : bad(r, "order is '%.*s', not C or F", (int)rs_min(40, (int64_t)value->n - 2), value->text + 1);
 }
 
 /* The source tells the number of axes. */
-static resplit_status get_source(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_source(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *object = json_object_object_get(root, "source"), *shape;
-    RS_TRY(check_keys(path, "\"source\"", object, source_keys, err));
-    shape = json_object_object_get(object, "shape");
-    if (json_object_array_length(shape) > RS_MAX_NDIM) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "plan file '%s' is for %zu axes; at most %d are handled", path,
-                       json_object_array_length(shape), RS_MAX_NDIM);
+    const rs_json *object = rs_json_get(root, "source");
+    RS_TRY(check_keys(r, "\"source\"", object, source_keys));
+    int64_t ndim = rs_json_count(rs_json_get(object, "shape"));
+    if (ndim > RS_MAX_NDIM) {
+        return rs_fail(r->err, RESPLIT_EUNSUPPORTED, "plan file '%s' is for %lld axes; at most %d are handled", r->path,
+                       (long long)ndim, RS_MAX_NDIM);
     }
-    out->ndim = (int)json_object_array_length(shape);
-    for (int d = 0; d < out->ndim; d++) {
-        RS_TRY(get_integer(path, "shape", json_object_array_get_idx(shape, (size_t)d), 0, INT64_MAX,
-                           &out->source.shape[d], err));
-    }
-    RS_TRY(get_order(path, object, &out->source.order, err));
-    RS_TRY(get_words(path, object, &out->source, err));
-    RS_TRY(get_text(path, object, "dtype", &out->source.dtype, err));
-    RS_TRY(get_member(path, object, "skip", 0, &out->source.skip, err));
-    return get_chunks(path, object, out->ndim, &out->source, err);
+    out->ndim = (int)ndim;
+    RS_TRY(get_per_axis(r, object, "shape", out->ndim, 0, INT64_MAX, out->source.shape));
+    RS_TRY(get_order(r, object, &out->source.order));
+    RS_TRY(get_words(r, object, &out->source));
+    RS_TRY(get_text(r, object, "dtype", &out->source.dtype));
+    RS_TRY(get_member(r, object, "skip", 0, &out->source.skip));
+    return get_chunks(r, object, out->ndim, &out->source);
 }
 
 /* What a Zarr target has, and a cast. */
-static resplit_status get_encoding(const char *path, struct json_object *object, int ndim, rs_planfile_side *out,
-                                   resplit_error *err)
+static resplit_status get_encoding(const reader *r, const rs_json *object, int ndim, rs_planfile_side *out)
 {
-    struct json_object *list;
-    RS_TRY(get_text(path, object, "dtype", &out->dtype, err));
-    RS_TRY(get_text(path, object, "codec", &out->codec, err));
-    RS_TRY(get_order(path, object, &out->order, err));
-    out->write_empty = json_object_get_boolean(json_object_object_get(object, "write_empty"));
-    out->has_shards = json_object_object_get_ex(object, "shards", NULL);
-    if (!out->has_shards) {
+    RS_TRY(get_text(r, object, "dtype", &out->dtype));
+    RS_TRY(get_text(r, object, "codec", &out->codec));
+    RS_TRY(get_order(r, object, &out->order));
+    (void)rs_json_bool(rs_json_get(object, "write_empty"), &out->write_empty);
+    out->has_shards = rs_json_get(object, "shards") != NULL;
+    return out->has_shards ? get_per_axis(r, object, "shards", ndim, 1, INT64_MAX, out->shards) : RESPLIT_OK;
+}
+
+static resplit_status get_roi(const reader *r, const rs_json *object, int ndim, rs_planfile_side *out)
+{
+    const rs_json *roi;
+    int d = 0;
+    out->has_roi = rs_json_get(object, "roi") != NULL;
+    if (!out->has_roi) {
         return RESPLIT_OK;
     }
-    RS_TRY(get_list(path, object, "shards", ndim, &list, err));
-    for (int d = 0; d < ndim; d++) {
-        RS_TRY(get_integer(path, "shards", json_object_array_get_idx(list, (size_t)d), 1, INT64_MAX, &out->shards[d],
-                           err));
+    RS_TRY(get_list(r, object, "roi", ndim, &roi));
+    for (const rs_json *pair = roi->first; pair != NULL; pair = pair->next, d++) {
+        if (pair->kind != RS_JSON_ARRAY || rs_json_count(pair) != 2) {
+            return bad(r, "\"roi\" must hold pairs [start, stop]");
+        }
+        RS_TRY(get_integer(r, "roi", pair->first, 0, INT64_MAX, &out->roi_start[d]));
+        RS_TRY(get_integer(r, "roi", pair->first->next, out->roi_start[d], INT64_MAX, &out->roi_stop[d]));
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_target(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_target(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *object = json_object_object_get(root, "target"), *roi;
+    const rs_json *object = rs_json_get(root, "target");
     rs_planfile_side *side = &out->target;
-    RS_TRY(check_keys(path, "\"target\"", object, target_keys, err));
-    RS_TRY(get_words(path, object, side, err));
-    RS_TRY(get_encoding(path, object, out->ndim, side, err));
-    RS_TRY(get_chunks(path, object, out->ndim, side, err));
-    side->has_roi = json_object_object_get_ex(object, "roi", NULL);
-    if (!side->has_roi) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(get_list(path, object, "roi", out->ndim, &roi, err));
-    for (int d = 0; d < out->ndim; d++) {
-        struct json_object *pair = json_object_array_get_idx(roi, (size_t)d);
-        if (!json_object_is_type(pair, json_type_array) || json_object_array_length(pair) != 2) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"roi\" must hold pairs [start, stop]", path);
-        }
-        RS_TRY(get_integer(path, "roi", json_object_array_get_idx(pair, 0), 0, INT64_MAX, &side->roi_start[d], err));
-        RS_TRY(get_integer(path, "roi", json_object_array_get_idx(pair, 1), side->roi_start[d], INT64_MAX,
-                           &side->roi_stop[d], err));
-    }
-    return RESPLIT_OK;
+    RS_TRY(check_keys(r, "\"target\"", object, target_keys));
+    RS_TRY(get_words(r, object, side));
+    RS_TRY(get_encoding(r, object, out->ndim, side));
+    RS_TRY(get_chunks(r, object, out->ndim, side));
+    return get_roi(r, object, out->ndim, side);
 }
 
 /* ---- The plan ------------------------------------------------------------------------------ */
 
-static resplit_status get_cuts(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_cuts(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *list;
-    RS_TRY(get_list(path, root, "buffer", out->ndim, &list, err));
-    for (int d = 0; d < out->ndim; d++) {
-        struct json_object *value = json_object_array_get_idx(list, (size_t)d);
+    const rs_json *list;
+    int d = 0;
+    RS_TRY(get_list(r, root, "buffer", out->ndim, &list));
+    for (const rs_json *value = list->first; value != NULL; value = value->next, d++) {
         rs_planfile_cuts *cuts = &out->buffer[d];
-        if (!json_object_is_type(value, json_type_array)) {
-            RS_TRY(get_integer(path, "buffer", value, 1, INT64_MAX, &cuts->step, err));
+        if (value->kind != RS_JSON_ARRAY) {
+            RS_TRY(get_integer(r, "buffer", value, 1, INT64_MAX, &cuts->step));
             continue;
         }
-        RS_TRY(get_numbers(path, "buffer", value, 0, &cuts->cuts, err));
-        cuts->n = (int64_t)json_object_array_length(value) - 1;
+        int64_t n;
+        RS_TRY(get_numbers(r, "buffer", value, &n, &cuts->cuts));
+        cuts->n = n - 1;
         if (cuts->n < 1) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': the buffers of axis %d have no two cuts", path,
-                           d);
+            return bad(r, "the buffers of axis %d have no two cuts", d);
         }
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_buffers(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_kept(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *loop, *kept;
-    int n_there = json_object_object_get_ex(root, "buffer", NULL) + json_object_object_get_ex(root, "loop_order", NULL)
-                  + json_object_object_get_ex(root, "kept_axes", NULL);
-    if (n_there == 0) {
-        return RESPLIT_OK;
-    }
-    if (n_there != 3) {
-        return rs_fail(err, RESPLIT_EFORMAT,
-                       "bad plan file '%s': \"buffer\", \"loop_order\" and \"kept_axes\" belong together", path);
-    }
-    out->has_buffers = true;
-    RS_TRY(get_cuts(path, root, out, err));
-    RS_TRY(get_list(path, root, "loop_order", out->ndim, &loop, err));
-    kept = json_object_object_get(root, "kept_axes");
-    for (int i = 0; i < out->ndim; i++) {
+    for (const rs_json *value = rs_json_get(root, "kept_axes")->first; value != NULL; value = value->next) {
         int64_t d;
-        RS_TRY(get_integer(path, "loop_order", json_object_array_get_idx(loop, (size_t)i), 0, out->ndim - 1, &d, err));
-        out->loop[i] = (int)d;
-    }
-    for (size_t i = 0; i < json_object_array_length(kept); i++) {
-        int64_t d;
-        RS_TRY(get_integer(path, "kept_axes", json_object_array_get_idx(kept, i), 0, out->ndim - 1, &d, err));
+        RS_TRY(get_integer(r, "kept_axes", value, 0, out->ndim - 1, &d));
         if ((out->kept >> d & 1) != 0) {
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': axis %d is kept twice", path, (int)d);
+            return bad(r, "axis %d is kept twice", (int)d);
         }
         out->kept |= UINT32_C(1) << d;
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_predicted(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_buffers(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *object = json_object_object_get(root, "predicted");
-    key keys[RS_N_COST_FIELDS + 1] = {{NULL, json_type_null, false}};
-    for (int i = 0; i < RS_N_COST_FIELDS; i++) {
-        keys[i] = (key){rs_cost_fields[i].name, json_type_int, false};
+    int64_t loop[RS_MAX_NDIM];
+    int n_there = (rs_json_get(root, "buffer") != NULL) + (rs_json_get(root, "loop_order") != NULL)
+                  + (rs_json_get(root, "kept_axes") != NULL);
+    if (n_there == 0) {
+        return RESPLIT_OK;
     }
-    RS_TRY(check_keys(path, "\"predicted\"", object, keys, err));
+    if (n_there != 3) {
+        return bad(r, "\"buffer\", \"loop_order\" and \"kept_axes\" belong together");
+    }
+    out->has_buffers = true;
+    RS_TRY(get_cuts(r, root, out));
+    RS_TRY(get_per_axis(r, root, "loop_order", out->ndim, 0, out->ndim - 1, loop));
+    for (int i = 0; i < out->ndim; i++) {
+        out->loop[i] = (int)loop[i];
+    }
+    return get_kept(r, root, out);
+}
+
+static resplit_status get_predicted(const reader *r, const rs_json *root, rs_planfile *out)
+{
+    const rs_json *object = rs_json_get(root, "predicted");
+    key keys[RS_N_COST_FIELDS + 1] = {{NULL, BOOLEAN, false}};
     for (int i = 0; i < RS_N_COST_FIELDS; i++) {
-        RS_TRY(get_member(path, object, keys[i].name, 0, rs_cost_at(&out->predicted, i), err));
+        keys[i] = (key){rs_cost_fields[i].name, INTEGER, false};
+    }
+    RS_TRY(check_keys(r, "\"predicted\"", object, keys));
+    for (int i = 0; i < RS_N_COST_FIELDS; i++) {
+        RS_TRY(get_member(r, object, keys[i].name, 0, rs_cost_at(&out->predicted, i)));
     }
     return RESPLIT_OK;
 }
 
-static resplit_status get_device(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_device_name(const reader *r, const rs_json *value, resplit_device *out)
 {
-    struct json_object *object = json_object_object_get(root, "device");
-    key keys[RS_N_DEVICE_FIELDS + 2] = {{"name", json_type_string, false}};
-    for (int i = 0; i < RS_N_DEVICE_FIELDS; i++) {
-        keys[i + 1] = (key){rs_device_fields[i].name, json_type_double, false};
+    rs_text name = {0};
+    resplit_status rc = add_text(r, "name", value, &name);
+    if (rc == RESPLIT_OK && name.n >= sizeof out->name) {
+        rc = bad(r, "the name of the device is too long");
     }
-    RS_TRY(check_keys(path, "\"device\"", object, keys, err));
-    const char *name = json_object_get_string(json_object_object_get(object, "name"));
-    if (snprintf(out->device.name, sizeof out->device.name, "%s", name) >= (int)sizeof out->device.name) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': the name of the device is too long", path);
+    if (rc == RESPLIT_OK) {
+        memcpy(out->name, name.s, name.n + 1);
     }
+    rs_text_release(&name);
+    return rc;
+}
+
+static resplit_status get_device(const reader *r, const rs_json *root, rs_planfile *out)
+{
+    const rs_json *object = rs_json_get(root, "device");
+    key keys[RS_N_DEVICE_FIELDS + 2] = {{"name", STRING, false}};
     for (int i = 0; i < RS_N_DEVICE_FIELDS; i++) {
-        double value = json_object_get_double(json_object_object_get(object, rs_device_fields[i].name));
+        keys[i + 1] = (key){rs_device_fields[i].name, DOUBLE, false};
+    }
+    RS_TRY(check_keys(r, "\"device\"", object, keys));
+    RS_TRY(get_device_name(r, rs_json_get(object, "name"), &out->device));
+    for (int i = 0; i < RS_N_DEVICE_FIELDS; i++) {
+        double value = 0;
+        (void)rs_json_double(rs_json_get(object, rs_device_fields[i].name), &value);
         if (!(value > 0 && value < 1e18)) { /* not a number is refused too */
-            return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"%s\" is %g, which is out of range", path,
-                           rs_device_fields[i].name, value);
+            return bad(r, "\"%s\" is %g, which is out of range", rs_device_fields[i].name, value);
         }
         *rs_device_number(&out->device, i) = value;
     }
@@ -346,70 +393,52 @@ static resplit_status get_device(const char *path, struct json_object *root, rs_
 }
 
 /* Sixteen lower-case digits, as they are written. */
-static resplit_status get_hash(const char *path, struct json_object *root, uint64_t *out, resplit_error *err)
+static resplit_status get_hash(const reader *r, const rs_json *root, uint64_t *out)
 {
-    const char *text = json_object_get_string(json_object_object_get(root, "problem_hash"));
-    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
-        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': \"problem_hash\" must be 16 hexadecimal digits",
-                       path);
+    const rs_json *value = rs_json_get(root, "problem_hash");
+    if (value->n != 18 || strspn(value->text + 1, "0123456789abcdef") != 16) {
+        return bad(r, "\"problem_hash\" must be 16 hexadecimal digits");
     }
-    *out = strtoull(text, NULL, 16);
+    *out = strtoull(value->text + 1, NULL, 16);
     return RESPLIT_OK;
 }
 
-static resplit_status get_all(const char *path, struct json_object *root, rs_planfile *out, resplit_error *err)
+static resplit_status get_all(const reader *r, const rs_json *root, rs_planfile *out)
 {
-    struct json_object *value;
+    const rs_json *value = rs_json_get(root, "resplit_plan");
     int64_t version;
-    if (!json_object_is_type(root, json_type_object) || !json_object_object_get_ex(root, "resplit_plan", &value)) {
-        return rs_fail(err, RESPLIT_EFORMAT, "'%s' is not a plan file: it is no JSON object with \"resplit_plan\"",
-                       path);
+    if (value == NULL) {
+        return rs_fail(r->err, RESPLIT_EFORMAT, "'%s' is not a plan file: it is no JSON object with \"resplit_plan\"",
+                       r->path);
     }
-    RS_TRY(get_integer(path, "resplit_plan", value, 0, INT64_MAX, &version, err));
+    RS_TRY(get_integer(r, "resplit_plan", value, 0, INT64_MAX, &version));
     if (version != RS_PLANFILE_VERSION) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "plan file '%s' is of version %lld; only %d can be read", path,
+        return rs_fail(r->err, RESPLIT_EUNSUPPORTED, "plan file '%s' is of version %lld; only %d can be read", r->path,
                        (long long)version, RS_PLANFILE_VERSION);
     }
-    RS_TRY(check_keys(path, "the plan", root, root_keys, err));
-    RS_TRY(get_source(path, root, out, err));
-    RS_TRY(get_target(path, root, out, err));
-    RS_TRY(get_text(path, root, "strategy", &out->strategy, err));
-    RS_TRY(get_text(path, root, "temp", &out->temp, err));
-    RS_TRY(get_member(path, root, "memory", 1, &out->memory, err));
-    RS_TRY(get_device(path, root, out, err));
-    RS_TRY(get_buffers(path, root, out, err));
-    RS_TRY(get_predicted(path, root, out, err));
-    return get_hash(path, root, &out->problem_hash, err);
+    RS_TRY(check_keys(r, "the plan", root, root_keys));
+    RS_TRY(get_source(r, root, out));
+    RS_TRY(get_target(r, root, out));
+    RS_TRY(get_text(r, root, "strategy", &out->strategy));
+    RS_TRY(get_text(r, root, "temp", &out->temp));
+    RS_TRY(get_member(r, root, "memory", 1, &out->memory));
+    RS_TRY(get_device(r, root, out));
+    RS_TRY(get_buffers(r, root, out));
+    RS_TRY(get_predicted(r, root, out));
+    return get_hash(r, root, &out->problem_hash);
 }
 
 resplit_status rs_planfile_parse(const char *text, size_t n, const char *path, rs_planfile *out, resplit_error *err)
 {
-    resplit_status rc;
-    struct json_object *root = NULL;
-    struct json_tokener *tokener = json_tokener_new_ex(MAX_NESTING);
-
+    rs_json_document *document;
     *out = (rs_planfile){0};
-    if (tokener == NULL) {
-        rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for plan file '%s'", path);
-        goto out;
+    if (n > RS_PLANFILE_BYTES) {
+        return rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': it has %zu bytes; at most %d are read", path, n,
+                       RS_PLANFILE_BYTES);
     }
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    root = n > RS_PLANFILE_BYTES ? NULL : json_tokener_parse_ex(tokener, text, (int)n);
-    if (root == NULL) {
-        enum json_tokener_error error = json_tokener_get_error(tokener);
-        rc = rs_fail(err, RESPLIT_EFORMAT, "bad plan file '%s': %s at byte %zu", path,
-                     error == json_tokener_continue  ? "it ends too early"
-                     : error == json_tokener_success ? "it is empty or too large"
-                                                     : json_tokener_error_desc(error),
-                     json_tokener_get_parse_end(tokener));
-        goto out;
-    }
-    rc = get_all(path, root, out, err);
-out:
-    json_object_put(root);
-    if (tokener != NULL) {
-        json_tokener_free(tokener);
-    }
+    RS_TRY(rs_json_parse(text, n, path, &document, err));
+    resplit_status rc = get_all(&(reader){path, err}, rs_json_root(document), out);
+    rs_json_free(document);
     if (rc != RESPLIT_OK) {
         rs_planfile_release(out);
     }

@@ -326,3 +326,12 @@ def test_a_name_that_json_cannot_hold_is_refused(run, tmp_path):
                         "p.json", errors="surrogateescape")
     assert "could not be read again" in message
     assert not (tmp_path / "p.json").exists()
+
+
+def test_a_pattern_that_no_manifest_could_hold_is_refused(run, tmp_path):
+    """Before anything is written: an array with such a manifest could not be opened again."""
+    np.save(tmp_path / "in.npy", sample((6, 6)))
+    message = run.error("in.npy", "out", "--chunks", "3,3", "--memory", "1MiB", "--pattern",
+                        os.fsdecode(b"\xff{0}_{1}.npy"), errors="surrogateescape")
+    assert "it is not UTF-8, so no manifest could hold it" in message
+    assert os.listdir(tmp_path) == ["in.npy"]

@@ -156,7 +156,7 @@ static void a_raw_file_may_have_a_note_beside_it(void **state)
     rs_array_close(array);
     assert_refused(in(*state, "x.raw"), &spec, RESPLIT_EINVAL, "has shape 3,4, but 4,3 was given");
     write_text(in(*state, "x.raw.json"), "{\"shape\": [3, 4");
-    assert_refused(in(*state, "x.raw"), NULL, RESPLIT_EFORMAT, "bad manifest");
+    assert_refused(in(*state, "x.raw"), NULL, RESPLIT_EFORMAT, "is not valid JSON");
 }
 
 static void what_the_user_says_must_agree(void **state)

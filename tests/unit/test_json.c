@@ -166,13 +166,15 @@ static void integers_are_exact_or_none(void **state)
         int64_t a = 0;
         uint64_t b = 0;
         assert_works(parse(all[i].text, &document, &err), err);
+        assert_int_equal(rs_json_is_integer(rs_json_root(document)),
+                         strspn(all[i].text, "-0123456789") == strlen(all[i].text));
         assert_int_equal(rs_json_int64(rs_json_root(document), &a), all[i].is_signed);
         assert_true(!all[i].is_signed || (uint64_t)a == all[i].bits);
         assert_int_equal(rs_json_uint64(rs_json_root(document), &b), all[i].is_unsigned);
         assert_true(!all[i].is_unsigned || b == all[i].bits);
         rs_json_free(document);
     }
-    assert_false(rs_json_int64(NULL, &(int64_t){0}));
+    assert_false(rs_json_is_integer(NULL) || rs_json_int64(NULL, &(int64_t){0}));
 }
 
 static double real(const char *text)
@@ -316,6 +318,39 @@ static void strings_are_written_as_json(void **state)
     rs_text_release(&text);
 }
 
+static void doubles_are_written_with_a_point_or_an_exponent_in_every_locale(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } all[] = {
+        {0, "0.0"},
+        {16, "16.0"},
+        {-5e8, "-500000000.0"},
+        {9e-05, "9e-05"},
+        {0.1, "0.1"},
+        {1.5e18, "1.5e+18"},
+        {1e18, "1e+18"},
+        {1234.5678, "1234.5678"},
+        {1.0 / 3, "0.333333333333333"},
+    };
+    resplit_error err;
+    rs_text text = {0};
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            text.n = 0;
+            assert_works(rs_json_write_double(&text, all[i].value, &err), err);
+            assert_string_equal(text.s, all[i].text);
+        }
+        (void)(setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "fr_FR.UTF-8"));
+    }
+    (void)setlocale(LC_NUMERIC, "C");
+    assert_fails(rs_json_write_double(&text, (double)NAN, &err), RESPLIT_EINVAL, err, "cannot be written as JSON");
+    assert_fails(rs_json_write_double(&text, -HUGE_VAL, &err), RESPLIT_EINVAL, err, "-inf");
+    rs_text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +362,7 @@ int main(void)
         cmocka_unit_test(strings_come_without_escapes),
         cmocka_unit_test(keys_and_booleans_are_what_they_say),
         cmocka_unit_test(strings_are_written_as_json),
+        cmocka_unit_test(doubles_are_written_with_a_point_or_an_exponent_in_every_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

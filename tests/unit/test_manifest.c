@@ -68,6 +68,8 @@ static void a_partial_one_says_what_it_says(void **state)
     rs_manifest_release(&m);
 }
 
+#define DEEP "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     static const struct {
@@ -75,12 +77,13 @@ static void what_makes_no_sense_is_refused(void **state)
         resplit_status code;
         const char *sentence;
     } all[] = {
-        {"", RESPLIT_EFORMAT, "ends too early"},
-        {"{", RESPLIT_EFORMAT, "ends too early"},
+        {"", RESPLIT_EFORMAT, "'m.json' is not valid JSON: it is empty"},
+        {"{", RESPLIT_EFORMAT, "no key where one is expected in line 1, column 2"},
         {"[]", RESPLIT_EFORMAT, "not a JSON object"},
-        {"{} x", RESPLIT_EFORMAT, "bad manifest 'm.json'"},
-        {"{'resplit': 1}", RESPLIT_EFORMAT, "bad manifest"},
-        {"[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]", RESPLIT_EFORMAT, "nesting too deep"},
+        {"{} x", RESPLIT_EFORMAT, "'m.json' is not valid JSON: something after the value"},
+        {"{'resplit': 1}", RESPLIT_EFORMAT, "'m.json' is not valid JSON"},
+        {"{\"resplit\": 1, /* one */ \"order\": \"C\"}", RESPLIT_EFORMAT, "'m.json' is not valid JSON"},
+        {DEEP DEEP, RESPLIT_EFORMAT, "nested more than 64 deep"},
         {"{}", RESPLIT_EFORMAT, "\"resplit\" is missing"},
         {"{\"resplit\": 2}", RESPLIT_EUNSUPPORTED, "version 2; only 1 can be read"},
         {"{\"resplit\": 1}", RESPLIT_EFORMAT, "\"format\" is missing"},
@@ -99,7 +102,9 @@ static void what_makes_no_sense_is_refused(void **state)
         {GOOD_HEAD "\"shape\": [9223372036854775808, 60], \"chunks\": [64, 1]" GOOD_TAIL, RESPLIT_EFORMAT,
          "out of range"},
         {GOOD_HEAD "\"shape\": [99999999999999999999999, 60], \"chunks\": [64, 1]" GOOD_TAIL, RESPLIT_EFORMAT,
-         "bad manifest"},
+         "out of range"},
+        {GOOD_HEAD "\"shape\": [NaN, 60], \"chunks\": [64, 1]" GOOD_TAIL, RESPLIT_EFORMAT, "whole numbers"},
+        {GOOD_HEAD "\"shape\": [-Infinity, 60], \"chunks\": [64, 1]" GOOD_TAIL, RESPLIT_EFORMAT, "whole numbers"},
         {GOOD_HEAD "\"shape\": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1], \"chunks\": []" GOOD_TAIL, RESPLIT_EUNSUPPORTED,
          "17 axes"},
         {GOOD_HEAD "\"shape\": [100, 60], \"chunks\": [-2, 1]" GOOD_TAIL, RESPLIT_EFORMAT, "out of range"},

@@ -151,9 +151,11 @@ static void every_plan_comes_back(void **state)
     "\"dtype\": \"|u1\", \"order\": \"C\", \"shape\": [10, 10], \"skip\": 0}, "
 #define TARGET                                                                                                         \
     "\"target\": {\"path\": \"out\", \"format\": \"raw\", \"pattern\": \"{0}_{1}.raw\", \"chunks\": [3, 5]}, "
-#define DEVICE                                                                                                         \
-    "\"device\": {\"name\": \"ssd\", \"latency\": 9e-05, \"depth\": 16.0, \"read_bandwidth\": 5e8, "                   \
+#define MEASURED(latency)                                                                                              \
+    "\"device\": {\"name\": \"ssd\", \"latency\": " latency ", \"depth\": 16.0, \"read_bandwidth\": 5e8, "             \
     "\"write_bandwidth\": 5e8, \"both_bandwidth\": 5e8}, "
+#define DEVICE MEASURED("9e-05")
+#define DEEP "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 #define COST                                                                                                           \
     "\"predicted\": {\"read_seeks\": 3, \"write_seeks\": 8, \"bytes_read\": 100, \"bytes_written\": 100, "             \
     "\"held_bytes\": 60, \"peak_bytes\": 1, \"temp_bytes\": 0}, "
@@ -171,15 +173,15 @@ static void texts_that_are_no_plans_are_refused(void **state)
     static const struct {
         const char *text, *sentence;
     } all[] = {
-        {"", "ends too early"},
-        {HEAD CUTS, "ends too early"},
+        {"", "'p.json' is not valid JSON: it is empty"},
+        {HEAD CUTS, "no key where one is expected in line 1"},
         {"[]", "not a plan file"},
         {"{\"resplit\": 1}", "not a plan file"},
         {"{\"resplit_plan\": 2, \"anything\": 1}", "version 2"},
         {"{\"resplit_plan\": 1.0}", "whole numbers"},
         {"{\"resplit_plan\": -1}", "out of range"},
         {"{\"resplit_plan\": 1}", "\"source\" is missing in the plan"},
-        {HEAD CUTS TAIL "x", "at byte"},
+        {HEAD CUTS TAIL "x", "something after the value in line 1"},
         {HEAD CUTS "\"overwrite\": true, " TAIL, "\"overwrite\" in the plan is not known"},
         {HEAD "\"buffer\": 3, \"loop_order\": [0, 1], \"kept_axes\": [0], " TAIL, "must be of type array"},
         {HEAD "\"buffer\": [4], \"loop_order\": [0, 1], \"kept_axes\": [0], " TAIL, "1 entries for 2 axes"},
@@ -209,7 +211,15 @@ static void texts_that_are_no_plans_are_refused(void **state)
          "a NUL"},
         {"{\"resplit_plan\": 1, " SOURCE TARGET "\"strategy\": \"keep\", \"memory\": 1, \"device\": {}, " CUTS TAIL,
          "\"name\" is missing"},
-        {"{\"resplit_plan\": 1, \"target\": {\"path\": [[[[[[[[[[1]]]]]]]]]]}}", "nesting"},
+        {"{\"resplit_plan\": 1, \"target\": {\"path\": " DEEP DEEP, "nested more than 64 deep"},
+        {"{\"resplit_plan\": NaN}", "whole numbers"},
+        {"{\"resplit_plan\": 1, " SOURCE TARGET "\"strategy\": \"keep\", \"memory\": 1, " MEASURED("NaN") CUTS TAIL,
+         "out of range"},
+        {"{\"resplit_plan\": 1, " SOURCE TARGET "\"strategy\": \"keep\", \"memory\": 1, " MEASURED("Infinity")
+             CUTS TAIL,
+         "out of range"},
+        {"{\"resplit_plan\": 1, " SOURCE TARGET "\"strategy\": \"keep\", \"memory\": 1, " MEASURED("1") CUTS TAIL,
+         "\"latency\" in \"device\" must be of type double"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
