@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device.c - measured devices, remembered:
+ * device.c - measured devices, remembered. A file of lines that is JSON too, for whoever else reads it:
  *
- *     {"resplit": 1, "devices": [{"id": "8:1", "mount": "/data", "measured": 1763200000, "latency": 9e-05, ...}]}
+ *     { "resplit": 1, "devices": [
+ *     { "id": "8:1", "mount": "/data", "measured": 1763200000, "latency": 9e-05, ... },
+ *     { "id": "8:2", ... }
+ *     ] }
  *
- * The cache is a convenience: whatever is wrong with it, it is ignored and written anew.
+ * We read only lines as we write them. The cache is a convenience: whatever is wrong with it, it is ignored and written
+ * anew.
  */
 #include "device.h"
 
 #include <errno.h>
-#include <json.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VERSION = 1, DAYS = 30, MOST_KEPT = 64 };
+#include "jsonout.h"
+
+enum {
+    DAYS = 30,
+    MOST_KEPT = 64,
+    MOST_LINE = 6 * PATH_MAX + 1024, /* bytes; a character of a path may take six */
+};
+
+static const char FIRST_LINE[] = "{ \"resplit\": 1, \"devices\": [\n"; /* 1 is the version */
+static const char LAST_LINE[] = "] }\n";
 
 /* A file system: its number may be another's after a reboot, so the mount point belongs to it. */
 struct place {
@@ -114,125 +127,177 @@ static bool cache_path(char path[PATH_MAX])
     return true;
 }
 
-/* The list of remembered devices, or NULL. The root that owns it goes to *root. */
-static json_object *read_cache(const char *path, json_object **root)
+/* The cache, its first line read; NULL: none, or another version. */
+static FILE *open_cache(const char *path)
 {
-    json_object *version, *list;
+    FILE *file = fopen(path, "re");
+    char line[sizeof FIRST_LINE];
 
-    *root = json_object_from_file(path);
-    if (*root && json_object_is_type(*root, json_type_object) && json_object_object_get_ex(*root, "resplit", &version)
-        && json_object_get_int(version) == VERSION && json_object_object_get_ex(*root, "devices", &list)
-        && json_object_is_type(list, json_type_array))
-        return list;
-    return NULL;
-}
-
-static bool is_text(json_object *entry, const char *key, const char *text)
-{
-    json_object *value;
-
-    return json_object_object_get_ex(entry, key, &value) && json_object_is_type(value, json_type_string)
-           && strcmp(json_object_get_string(value), text) == 0;
-}
-
-static bool is_place(json_object *entry, const struct place *place)
-{
-    return json_object_is_type(entry, json_type_object) && is_text(entry, "id", place->id)
-           && is_text(entry, "mount", place->mount);
-}
-
-static bool is_fresh(json_object *entry)
-{
-    json_object *value;
-    int64_t age;
-
-    if (!json_object_is_type(entry, json_type_object) || !json_object_object_get_ex(entry, "measured", &value)
-        || !json_object_is_type(value, json_type_int))
-        return false;
-    return !__builtin_sub_overflow((int64_t)time(NULL), json_object_get_int64(value), &age) && age >= 0
-           && age < DAYS * INT64_C(86400);
-}
-
-/* The numbers of an entry, every one of them checked. */
-static bool read_device(json_object *entry, resplit_device *out)
-{
-    *out = (resplit_device){.name = "measured"};
-    for (int i = 0; i < N_NUMBERS; i++) {
-        json_object *value;
-        if (!json_object_object_get_ex(entry, NUMBERS[i].key, &value)
-            || !(json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int)))
-            return false;
-        double number = json_object_get_double(value);
-        if (!isfinite(number) || number <= 0)
-            return false;
-        memcpy((char *)out + NUMBERS[i].member, &number, sizeof number);
+    if (file && (!fgets(line, sizeof line, file) || strcmp(line, FIRST_LINE) != 0)) {
+        (void)fclose(file);
+        file = NULL;
     }
+    return file;
+}
+
+/* ---- Lines ---- */
+
+/* Past a text, if it is what comes next. */
+static bool skip_word(const char **at, const char *word)
+{
+    size_t n = strlen(word);
+
+    if (strncmp(*at, word, n) != 0)
+        return false;
+    *at += n;
     return true;
 }
 
+/* Past a string, whatever is in it. */
+static bool skip_string(const char **at)
+{
+    if (!skip_word(at, "\""))
+        return false;
+    while (**at && **at != '"')
+        *at += **at == '\\' && (*at)[1] ? 2 : 1;
+    return skip_word(at, "\"");
+}
+
+/* Past , "key": */
+static bool skip_key(const char **at, const char *key)
+{
+    return skip_word(at, ", \"") && skip_word(at, key) && skip_word(at, "\": ");
+}
+
+/* A number that is finite and above 0. */
+static bool read_number(const char **at, double *out)
+{
+    char *end;
+
+    *out = strtod(*at, &end);
+    bool ok = end != *at && isfinite(*out) && *out > 0;
+    *at = end;
+    return ok;
+}
+
+static bool is_fresh(double measured)
+{
+    double age = (double)time(NULL) - measured;
+
+    return age >= 0 && age < DAYS * 86400.0;
+}
+
+/* A device, if the line is whole and not too old. */
+static bool read_line(const char *line, resplit_device *out)
+{
+    const char *at = line;
+    double measured;
+
+    *out = (resplit_device){.name = "measured"};
+    if (!skip_word(&at, "{ \"id\": ") || !skip_string(&at) || !skip_key(&at, "mount") || !skip_string(&at)
+        || !skip_key(&at, "measured") || !read_number(&at, &measured) || !is_fresh(measured))
+        return false;
+    for (int i = 0; i < N_NUMBERS; i++) {
+        double number;
+        if (!skip_key(&at, NUMBERS[i].key) || !read_number(&at, &number))
+            return false;
+        memcpy((char *)out + NUMBERS[i].member, &number, sizeof number);
+    }
+    return skip_word(&at, " }") && (strcmp(at, ",\n") == 0 || strcmp(at, "\n") == 0);
+}
+
+/* What a line of this place begins with. */
+static void begin_line(struct cli_out *out, const struct place *place)
+{
+    cli_out_open(out, NULL, '{');
+    cli_out_text(out, "id", place->id);
+    cli_out_text(out, "mount", place->mount);
+}
+
+static bool is_of(const char *line, const struct cli_out *begun)
+{
+    return strncmp(line, begun->text, begun->n) == 0;
+}
+
+/* ---- All of it ---- */
+
 static bool recall(const char *path, const struct place *place, resplit_device *out)
 {
-    json_object *root, *list = read_cache(path, &root);
+    FILE *file = open_cache(path);
+    struct cli_out begun = {0};
+    char line[MOST_LINE];
     bool found = false;
 
-    for (size_t i = 0; list && !found && i < json_object_array_length(list); i++) {
-        json_object *entry = json_object_array_get_idx(list, i);
-        found = is_place(entry, place) && is_fresh(entry) && read_device(entry, out);
-    }
-    json_object_put(root);
+    begin_line(&begun, place);
+    while (file && !begun.failed && !found && fgets(line, sizeof line, file))
+        found = is_of(line, &begun) && read_line(line, out);
+    cli_out_release(&begun);
+    if (file)
+        (void)fclose(file);
     return found;
 }
 
-static json_object *entry_of(const struct place *place, const resplit_device *device)
+/* Of the other places, those that are still fresh. */
+static void copy_others(FILE *from, const struct cli_out *begun, FILE *to)
 {
-    json_object *entry = json_object_new_object();
+    char line[MOST_LINE];
+    resplit_device device;
+    int n = 0;
 
-    json_object_object_add(entry, "id", json_object_new_string(place->id));
-    json_object_object_add(entry, "mount", json_object_new_string(place->mount));
-    json_object_object_add(entry, "measured", json_object_new_int64((int64_t)time(NULL)));
+    while (n < MOST_KEPT && fgets(line, sizeof line, from)) {
+        if (!read_line(line, &device) || is_of(line, begun))
+            continue;
+        line[strcspn(line, "\n") - (strstr(line, "},\n") ? 1 : 0)] = '\0';
+        fprintf(to, ",\n%s", line);
+        n++;
+    }
+}
+
+/* Writes the cache: this device first. False: it is not whole. */
+static bool write_cache(FILE *to, FILE *old, const struct place *place, const resplit_device *device)
+{
+    struct cli_out out = {0}, begun = {0};
+
+    begin_line(&begun, place);
+    begin_line(&out, place);
+    cli_out_integer(&out, "measured", (int64_t)time(NULL));
     for (int i = 0; i < N_NUMBERS; i++) {
         double number;
+        char text[40];
         memcpy(&number, (const char *)device + NUMBERS[i].member, sizeof number);
-        json_object_object_add(entry, NUMBERS[i].key, json_object_new_double(number));
+        snprintf(text, sizeof text, "%.17g", number);
+        cli_out_raw(&out, NUMBERS[i].key, text);
     }
-    return entry;
+    cli_out_close(&out, '}');
+    bool ok = !out.failed && !begun.failed;
+    if (ok) {
+        fprintf(to, "%s%s", FIRST_LINE, out.text);
+        if (old)
+            copy_others(old, &begun, to);
+        fprintf(to, "\n%s", LAST_LINE);
+    }
+    cli_out_release(&out);
+    cli_out_release(&begun);
+    return ok && !ferror(to);
 }
 
-/* Is an entry worth keeping? */
-static bool is_whole(json_object *entry)
-{
-    resplit_device device;
-    json_object *value;
-
-    return is_fresh(entry) && json_object_object_get_ex(entry, "id", &value)
-           && json_object_object_get_ex(entry, "mount", &value) && read_device(entry, &device);
-}
-
-/* Writes the cache anew: this device, and of the others those that are still fresh. */
+/* Writes the cache anew, beside the old one, whose place it takes. */
 static void remember(const char *path, const struct place *place, const resplit_device *device)
 {
-    json_object *old_root, *old = read_cache(path, &old_root);
-    json_object *root = json_object_new_object(), *list = json_object_new_array();
     char part[PATH_MAX];
-
-    json_object_object_add(root, "resplit", json_object_new_int(VERSION));
-    json_object_object_add(root, "devices", list);
-    json_object_array_add(list, entry_of(place, device));
-    for (size_t i = 0; old && i < json_object_array_length(old) && i < MOST_KEPT; i++) {
-        json_object *entry = json_object_array_get_idx(old, i);
-        if (is_whole(entry) && !is_place(entry, place))
-            json_object_array_add(list, json_object_get(entry));
-    }
     int n = snprintf(part, sizeof part, "%s.XXXXXX", path);
     int fd = n < (int)sizeof part ? mkstemp(part) : -1;
-    if (fd >= 0) {
-        bool ok = json_object_to_fd(fd, root, JSON_C_TO_STRING_PRETTY) == 0;
-        ok = close(fd) == 0 && ok;
-        if (!ok || rename(part, path) != 0)
-            (void)unlink(part);
-    }
-    json_object_put(root);
-    json_object_put(old_root);
+    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL, *old = to ? open_cache(path) : NULL;
+    bool ok = to && write_cache(to, old, place, device);
+
+    if (old)
+        (void)fclose(old);
+    if (to)
+        ok = fclose(to) == 0 && ok;
+    else if (fd >= 0)
+        (void)close(fd);
+    if (fd >= 0 && (!ok || rename(part, path) != 0))
+        (void)unlink(part);
 }
 
 bool cli_device_find(const char *name, const char *path, resplit_device *out, resplit_error *err)

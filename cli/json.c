@@ -3,77 +3,45 @@
  * json.c - results as one JSON object. The keys are a contract, written down in docs/man/resplit.1. An object is
  * printed when it is whole, or not at all.
  */
-#include <json.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "parse.h"
 #include "report.h"
 
-static bool print_object(json_object *object, resplit_error *err)
+/* Prints what is whole, and releases it. */
+static bool print_out(struct cli_out *out, resplit_error *err)
 {
-    int style = JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
-    const char *text = object ? json_object_to_json_string_ext(object, style) : NULL;
-    bool ok = text != NULL;
+    bool ok = !out->failed;
 
     if (ok)
-        printf("%s\n", text);
+        printf("%s\n", out->text);
     else
         cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
-    json_object_put(object);
+    cli_out_release(out);
     return ok;
 }
 
-static void add_integer(json_object *object, const char *key, int64_t value)
+/* Where the object of an array goes: to `own`, which is printed, or to the list, where it begins with a name. */
+static struct cli_out *begin_object(struct cli_list *list, struct cli_out *own)
 {
-    json_object_object_add(object, key, json_object_new_int64(value));
-}
+    struct cli_out *out = list ? &list->arrays : own;
 
-/* NULL becomes null. */
-static void add_text(json_object *object, const char *key, const char *value)
-{
-    json_object_object_add(object, key, value ? json_object_new_string(value) : NULL);
-}
-
-/* An object of an array: in a list it begins with a name. */
-static json_object *new_object(const struct cli_list *list)
-{
-    json_object *object = json_object_new_object();
-
+    if (list && out->n == 0)
+        cli_out_open(out, NULL, '[');
+    cli_out_open(out, NULL, '{');
     if (list)
-        add_text(object, "name", list->name);
-    return object;
+        cli_out_text(out, "name", list->name);
+    return out;
 }
 
-/* Prints an object, or puts it into the list. */
-static bool put_object(json_object *object, struct cli_list *list, resplit_error *err)
+static bool end_object(struct cli_out *out, const struct cli_list *list, resplit_error *err)
 {
+    cli_out_close(out, '}');
     if (!list)
-        return print_object(object, err);
-    if (!list->arrays)
-        list->arrays = json_object_new_array();
-    if (!list->arrays || json_object_array_add(list->arrays, object) != 0) {
-        json_object_put(object);
-        return cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
-    }
-    return true;
-}
-
-static void add_number(json_object *object, const char *key, double value)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.9g", value);
-    json_object_object_add(object, key, json_object_new_double_s(value, text));
-}
-
-static json_object *list_of(int64_t n, const int64_t *values)
-{
-    json_object *list = json_object_new_array();
-
-    for (int64_t i = 0; i < n; i++)
-        json_object_array_add(list, json_object_new_int64(values[i]));
-    return list;
+        return print_out(out, err);
+    return !out->failed || cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
 }
 
 static bool is_even(const resplit_chunks *axis, int64_t extent)
@@ -82,293 +50,297 @@ static bool is_even(const resplit_chunks *axis, int64_t extent)
 }
 
 /* Even axes as a number, uneven ones as the list of their lengths. */
-static json_object *chunks_of(int ndim, const resplit_chunks *chunks, const int64_t *shape)
+static void add_chunks(struct cli_out *out, const char *key, int ndim, const resplit_chunks *chunks,
+                       const int64_t *shape)
 {
-    json_object *list = json_object_new_array();
-
+    cli_out_open(out, key, '[');
     for (int d = 0; d < ndim; d++) {
-        json_object *axis = is_even(&chunks[d], shape[d]) ? json_object_new_int64(cli_even_length(&chunks[d], shape[d]))
-                                                          : list_of(chunks[d].count, chunks[d].lengths);
-        json_object_array_add(list, axis);
+        if (is_even(&chunks[d], shape[d]))
+            cli_out_integer(out, NULL, cli_even_length(&chunks[d], shape[d]));
+        else
+            cli_out_integers(out, NULL, chunks[d].count, chunks[d].lengths);
     }
-    return list;
+    cli_out_close(out, ']');
 }
 
-static void add_array(json_object *object, const resplit_info *info)
+static void add_array(struct cli_out *out, const resplit_info *info)
 {
     char order[2] = {info->order, '\0'};
 
-    json_object_object_add(object, "shape", list_of(info->ndim, info->shape));
-    add_text(object, "dtype", info->dtype);
-    add_integer(object, "itemsize", info->itemsize);
-    add_text(object, "order", info->order ? order : NULL);
+    cli_out_integers(out, "shape", info->ndim, info->shape);
+    cli_out_text(out, "dtype", info->dtype);
+    cli_out_integer(out, "itemsize", info->itemsize);
+    cli_out_text(out, "order", info->order ? order : NULL);
 }
 
-static void add_shards(json_object *object, const resplit_info *info)
+static void add_shards(struct cli_out *out, const resplit_info *info)
 {
-    json_object_object_add(object, "shards", info->shards ? list_of(info->ndim, info->shards) : NULL);
+    if (info->shards)
+        cli_out_integers(out, "shards", info->ndim, info->shards);
+    else
+        cli_out_null(out, "shards");
 }
 
 /* ---- Plans and runs ------------------------------------------------------------------------------------------- */
 
 /* Where an axis is cut by the buffers, both ends included. */
-static json_object *cuts_of(const resplit_chunks *axis, int64_t extent)
+static void add_cuts(struct cli_out *out, const resplit_chunks *axis, int64_t extent)
 {
-    json_object *list = json_object_new_array();
     int64_t at = 0;
 
-    json_object_array_add(list, json_object_new_int64(0));
+    cli_out_open(out, NULL, '[');
+    cli_out_integer(out, NULL, 0);
     for (int64_t i = 0; at < extent; i++) {
         int64_t step = axis->count == 0 ? axis->length : i < axis->count ? axis->lengths[i] : extent - at;
         if (step <= 0 || step > extent - at)
             step = extent - at;
         at += step;
-        json_object_array_add(list, json_object_new_int64(at));
+        cli_out_integer(out, NULL, at);
     }
-    return list;
+    cli_out_close(out, ']');
 }
 
 /* `buffer` where every axis is evenly cut, else null and `buffer_cuts`. */
-static void add_buffer(json_object *object, const resplit_plan_summary *plan)
+static void add_buffer(struct cli_out *out, const resplit_plan_summary *plan)
 {
     bool all_even = true;
 
     for (int d = 0; d < plan->ndim; d++)
         all_even = all_even && is_even(&plan->buffer[d], plan->shape[d]);
-    json_object_object_add(object, "buffer", all_even ? chunks_of(plan->ndim, plan->buffer, plan->shape) : NULL);
-    if (all_even)
+    if (all_even) {
+        add_chunks(out, "buffer", plan->ndim, plan->buffer, plan->shape);
         return;
-    json_object *cuts = json_object_new_array();
-    for (int d = 0; d < plan->ndim; d++)
-        json_object_array_add(cuts, cuts_of(&plan->buffer[d], plan->shape[d]));
-    json_object_object_add(object, "buffer_cuts", cuts);
-}
-
-static void add_loops(json_object *object, const resplit_plan_summary *plan)
-{
-    json_object *order = json_object_new_array(), *kept = json_object_new_array();
-
-    for (int d = 0; d < plan->ndim; d++) {
-        json_object_array_add(order, json_object_new_int(plan->loop_order[d]));
-        if (plan->kept[d])
-            json_object_array_add(kept, json_object_new_int(d));
     }
-    json_object_object_add(object, "loop_order", order);
-    json_object_object_add(object, "kept_axes", kept);
+    cli_out_null(out, "buffer");
+    cli_out_open(out, "buffer_cuts", '[');
+    for (int d = 0; d < plan->ndim; d++)
+        add_cuts(out, &plan->buffer[d], plan->shape[d]);
+    cli_out_close(out, ']');
 }
 
-static void add_cost(json_object *object, const char *key, const resplit_cost *cost)
+static void add_loops(struct cli_out *out, const resplit_plan_summary *plan)
 {
-    json_object *o = json_object_new_object();
-
-    add_integer(o, "read_seeks", cost->read_seeks);
-    add_integer(o, "write_seeks", cost->write_seeks);
-    add_integer(o, "seeks", cost->read_seeks + cost->write_seeks);
-    add_integer(o, "bytes_read", cost->bytes_read);
-    add_integer(o, "bytes_written", cost->bytes_written);
-    add_integer(o, "held_bytes", cost->held_bytes);
-    add_integer(o, "peak_bytes", cost->peak_bytes);
-    add_integer(o, "temp_bytes", cost->temp_bytes);
-    json_object_object_add(object, key, o);
+    cli_out_open(out, "loop_order", '[');
+    for (int d = 0; d < plan->ndim; d++)
+        cli_out_integer(out, NULL, plan->loop_order[d]);
+    cli_out_close(out, ']');
+    cli_out_open(out, "kept_axes", '[');
+    for (int d = 0; d < plan->ndim; d++) {
+        if (plan->kept[d])
+            cli_out_integer(out, NULL, d);
+    }
+    cli_out_close(out, ']');
 }
 
-static void add_floor(json_object *object, const resplit_cost *floor)
+static void add_cost(struct cli_out *out, const char *key, const resplit_cost *cost)
 {
-    json_object *o = json_object_new_object();
-
-    add_integer(o, "seeks", floor->read_seeks + floor->write_seeks);
-    add_integer(o, "bytes_read", floor->bytes_read);
-    add_integer(o, "bytes_written", floor->bytes_written);
-    json_object_object_add(object, "floor", o);
+    cli_out_open(out, key, '{');
+    cli_out_integer(out, "read_seeks", cost->read_seeks);
+    cli_out_integer(out, "write_seeks", cost->write_seeks);
+    cli_out_integer(out, "seeks", cost->read_seeks + cost->write_seeks);
+    cli_out_integer(out, "bytes_read", cost->bytes_read);
+    cli_out_integer(out, "bytes_written", cost->bytes_written);
+    cli_out_integer(out, "held_bytes", cost->held_bytes);
+    cli_out_integer(out, "peak_bytes", cost->peak_bytes);
+    cli_out_integer(out, "temp_bytes", cost->temp_bytes);
+    cli_out_close(out, '}');
 }
 
-static void add_roi(json_object *object, const struct cli_result *result)
+static void add_floor(struct cli_out *out, const resplit_cost *floor)
 {
-    json_object *list = json_object_new_array();
+    cli_out_open(out, "floor", '{');
+    cli_out_integer(out, "seeks", floor->read_seeks + floor->write_seeks);
+    cli_out_integer(out, "bytes_read", floor->bytes_read);
+    cli_out_integer(out, "bytes_written", floor->bytes_written);
+    cli_out_close(out, '}');
+}
 
+static void add_roi(struct cli_out *out, const struct cli_result *result)
+{
+    cli_out_open(out, "roi", '[');
     for (int d = 0; d < result->source->ndim; d++)
-        json_object_array_add(list, list_of(2, (int64_t[2]){result->roi_start[d], result->roi_stop[d]}));
-    json_object_object_add(object, "roi", list);
+        cli_out_integers(out, NULL, 2, (int64_t[2]){result->roi_start[d], result->roi_stop[d]});
+    cli_out_close(out, ']');
 }
 
-static void add_double(json_object *object, const char *key, double value)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.6f", value);
-    json_object_object_add(object, key, json_object_new_double_s(value, text));
-}
-
-static void add_fingerprint(json_object *object, uint64_t fingerprint)
+static void add_fingerprint(struct cli_out *out, uint64_t fingerprint)
 {
     char text[20];
 
     snprintf(text, sizeof text, "%016" PRIx64, fingerprint);
-    add_text(object, "fingerprint", fingerprint ? text : NULL);
+    cli_out_text(out, "fingerprint", fingerprint ? text : NULL);
 }
 
 /* Only where blocks on disk are something else than their elements. */
-static void add_stored(json_object *object, const struct cli_result *result)
+static void add_stored(struct cli_out *out, const struct cli_result *result)
 {
     const resplit_info *source = result->source, *target = result->target;
 
     if (cli_is_encoded(target)) {
-        add_text(object, "codec", target->codec);
-        add_shards(object, target);
+        cli_out_text(out, "codec", target->codec);
+        add_shards(out, target);
     }
     if (result->done
         && (cli_is_encoded(source) || cli_is_encoded(target) || strcmp(source->dtype, target->dtype) != 0)) {
-        add_integer(object, "stored_read", result->done->stored_read);
-        add_integer(object, "stored_written", result->done->stored_written);
+        cli_out_integer(out, "stored_read", result->done->stored_read);
+        cli_out_integer(out, "stored_written", result->done->stored_written);
     }
 }
 
-static void add_cast(json_object *object, const struct cli_result *result)
+static void add_cast(struct cli_out *out, const struct cli_result *result)
 {
     const resplit_losses *losses = &result->done->losses;
-    json_object *o = json_object_new_object();
 
-    add_text(o, "from", result->source->dtype);
-    add_text(o, "to", result->target->dtype);
-    add_integer(o, "values", losses->n_values);
-    add_integer(o, "changed", cli_n_changed(losses));
-    add_integer(o, "out_of_range", losses->n_out_of_range);
-    add_integer(o, "not_a_number", losses->n_not_a_number);
-    add_integer(o, "rounded", losses->n_rounded);
-    json_object_object_add(object, "cast", o);
+    cli_out_open(out, "cast", '{');
+    cli_out_text(out, "from", result->source->dtype);
+    cli_out_text(out, "to", result->target->dtype);
+    cli_out_integer(out, "values", losses->n_values);
+    cli_out_integer(out, "changed", cli_n_changed(losses));
+    cli_out_integer(out, "out_of_range", losses->n_out_of_range);
+    cli_out_integer(out, "not_a_number", losses->n_not_a_number);
+    cli_out_integer(out, "rounded", losses->n_rounded);
+    cli_out_close(out, '}');
 }
 
-static void add_done(json_object *object, const resplit_result *done, const resplit_info *target)
+static void add_done(struct cli_out *out, const resplit_result *done, const resplit_info *target)
 {
-    add_cost(object, "actual", &done->cost);
-    add_double(object, "seconds", done->seconds);
-    add_double(object, "gigabytes_per_second", done->seconds > 0 ? (double)target->bytes / done->seconds / 1e9 : 0);
-    add_integer(object, "threads", done->threads);
-    add_text(object, "io", done->io);
-    json_object_object_add(object, "resumed", json_object_new_boolean(done->resumed));
-    add_fingerprint(object, done->fingerprint);
+    add_cost(out, "actual", &done->cost);
+    cli_out_fixed(out, "seconds", done->seconds);
+    cli_out_fixed(out, "gigabytes_per_second", done->seconds > 0 ? (double)target->bytes / done->seconds / 1e9 : 0);
+    cli_out_integer(out, "threads", done->threads);
+    cli_out_text(out, "io", done->io);
+    cli_out_bool(out, "resumed", done->resumed);
+    add_fingerprint(out, done->fingerprint);
 }
 
 bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err)
 {
     const resplit_info *source = result->source, *target = result->target;
     const resplit_plan_summary *plan = result->plan;
-    json_object *object = new_object(list);
+    struct cli_out own = {0}, *out = begin_object(list, &own);
 
-    add_text(object, "strategy", plan->strategy);
-    add_array(object, source);
+    cli_out_text(out, "strategy", plan->strategy);
+    add_array(out, source);
     if (result->roi_start)
-        add_roi(object, result);
-    json_object_object_add(object, "chunks_from", chunks_of(source->ndim, source->chunks, source->shape));
-    json_object_object_add(object, "chunks_to", chunks_of(target->ndim, target->chunks, target->shape));
-    add_buffer(object, plan);
-    add_loops(object, plan);
-    add_integer(object, "memory", plan->memory);
-    add_cost(object, "predicted", &plan->predicted);
-    add_floor(object, &plan->floor);
-    cli_json_explain(object, result);
+        add_roi(out, result);
+    add_chunks(out, "chunks_from", source->ndim, source->chunks, source->shape);
+    add_chunks(out, "chunks_to", target->ndim, target->chunks, target->shape);
+    add_buffer(out, plan);
+    add_loops(out, plan);
+    cli_out_integer(out, "memory", plan->memory);
+    add_cost(out, "predicted", &plan->predicted);
+    add_floor(out, &plan->floor);
+    cli_json_explain(out, result);
     if (result->done)
-        add_done(object, result->done, target);
+        add_done(out, result->done, target);
     if (result->done && strcmp(source->dtype, target->dtype) != 0)
-        add_cast(object, result);
-    add_stored(object, result);
-    return put_object(object, list, err);
+        add_cast(out, result);
+    add_stored(out, result);
+    return end_object(out, list, err);
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------------------------- */
 
 bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_error *err)
 {
-    json_object *object = new_object(list);
+    struct cli_out own = {0}, *out = begin_object(list, &own);
 
-    add_text(object, "path", info->path);
-    add_array(object, info);
-    json_object_object_add(object, "chunks", chunks_of(info->ndim, info->chunks, info->shape));
-    add_integer(object, "n_blocks", info->n_blocks);
-    add_integer(object, "bytes", info->bytes);
-    add_text(object, "format", info->format);
-    add_text(object, "pattern", info->pattern);
+    cli_out_text(out, "path", info->path);
+    add_array(out, info);
+    add_chunks(out, "chunks", info->ndim, info->chunks, info->shape);
+    cli_out_integer(out, "n_blocks", info->n_blocks);
+    cli_out_integer(out, "bytes", info->bytes);
+    cli_out_text(out, "format", info->format);
+    cli_out_text(out, "pattern", info->pattern);
     if (cli_is_encoded(info)) {
-        add_text(object, "codec", info->codec);
-        add_shards(object, info);
-        add_integer(object, "n_stored", info->n_stored);
-        add_integer(object, "n_missing", info->n_blocks - info->n_stored);
-        add_integer(object, "stored_bytes", info->stored_bytes);
+        cli_out_text(out, "codec", info->codec);
+        add_shards(out, info);
+        cli_out_integer(out, "n_stored", info->n_stored);
+        cli_out_integer(out, "n_missing", info->n_blocks - info->n_stored);
+        cli_out_integer(out, "stored_bytes", info->stored_bytes);
         if (info->stored_bytes > 0)
-            add_double(object, "ratio", (double)info->bytes / (double)info->stored_bytes);
+            cli_out_fixed(out, "ratio", (double)info->bytes / (double)info->stored_bytes);
         else
-            add_text(object, "ratio", NULL);
+            cli_out_null(out, "ratio");
     }
-    add_fingerprint(object, info->fingerprint);
-    return put_object(object, list, err);
+    add_fingerprint(out, info->fingerprint);
+    return end_object(out, list, err);
 }
 
 bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct cli_list *list, resplit_error *err)
 {
-    json_object *object = new_object(list);
+    struct cli_out own = {0}, *out = begin_object(list, &own);
 
-    add_text(object, "path", info->path);
-    add_fingerprint(object, fingerprint);
-    return put_object(object, list, err);
+    cli_out_text(out, "path", info->path);
+    add_fingerprint(out, fingerprint);
+    return end_object(out, list, err);
 }
 
 bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, struct cli_list *list,
                          resplit_error *err)
 {
-    json_object *object = new_object(list);
+    struct cli_out own = {0}, *out = begin_object(list, &own);
 
-    json_object_object_add(object, "equal", json_object_new_boolean(difference->equal));
-    add_integer(object, "n_different", difference->n_different);
-    json_object_object_add(object, "index", difference->equal ? NULL : list_of(info->ndim, difference->index));
-    return put_object(object, list, err);
+    cli_out_bool(out, "equal", difference->equal);
+    cli_out_integer(out, "n_different", difference->n_different);
+    if (difference->equal)
+        cli_out_null(out, "index");
+    else
+        cli_out_integers(out, "index", info->ndim, difference->index);
+    return end_object(out, list, err);
 }
 
 /* ---- Groups --------------------------------------------------------------------------------------------------- */
 
 bool cli_json_note(const char *key, struct cli_list *list, resplit_error *err)
 {
-    json_object *object = new_object(list);
+    struct cli_out own = {0}, *out = begin_object(list, &own);
 
-    json_object_object_add(object, key, json_object_new_boolean(true));
-    return put_object(object, list, err);
+    cli_out_bool(out, key, true);
+    return end_object(out, list, err);
 }
 
 bool cli_json_list(struct cli_list *list, const char *path, const bool *equal, resplit_error *err)
 {
-    json_object *object = json_object_new_object();
+    struct cli_out out = {0};
 
-    add_text(object, "path", path);
+    if (list->arrays.n == 0)
+        cli_out_open(&list->arrays, NULL, '[');
+    cli_out_close(&list->arrays, ']');
+    cli_out_open(&out, NULL, '{');
+    cli_out_text(&out, "path", path);
     if (equal)
-        json_object_object_add(object, "equal", json_object_new_boolean(*equal));
-    json_object_object_add(object, "arrays", list->arrays ? list->arrays : json_object_new_array());
-    list->arrays = NULL;
-    return print_object(object, err);
+        cli_out_bool(&out, "equal", *equal);
+    cli_out_raw(&out, "arrays", list->arrays.text ? list->arrays.text : "");
+    cli_out_close(&out, '}');
+    out.failed = out.failed || list->arrays.failed;
+    cli_list_release(list);
+    return print_out(&out, err);
 }
 
 void cli_list_release(struct cli_list *list)
 {
-    json_object_put(list->arrays);
-    list->arrays = NULL;
+    cli_out_release(&list->arrays);
 }
 
 /* ---- Disks ---------------------------------------------------------------------------------------------------- */
 
 bool cli_json_disk(const char *folder, const resplit_disk *disk, resplit_error *err)
 {
-    json_object *object = json_object_new_object();
+    struct cli_out own = {0}, *out = begin_object(NULL, &own);
     double bytes = (double)disk->bytes;
 
-    add_text(object, "path", folder);
-    json_object_object_add(object, "direct", json_object_new_boolean(disk->direct));
-    add_integer(object, "bytes", disk->bytes);
-    add_number(object, "write_seconds", disk->write_seconds);
-    add_number(object, "read_seconds", disk->read_seconds);
-    add_number(object, "both_seconds", disk->both_seconds);
-    add_number(object, "write_bandwidth", bytes / disk->write_seconds);
-    add_number(object, "read_bandwidth", bytes / disk->read_seconds);
-    add_number(object, "both_bandwidth", 2 * bytes / disk->both_seconds);
-    add_number(object, "random_latency", disk->random_latency);
-    add_number(object, "random_rate", disk->random_rate);
-    add_integer(object, "random_depth", disk->random_depth);
-    return print_object(object, err);
+    cli_out_text(out, "path", folder);
+    cli_out_bool(out, "direct", disk->direct);
+    cli_out_integer(out, "bytes", disk->bytes);
+    cli_out_number(out, "write_seconds", disk->write_seconds);
+    cli_out_number(out, "read_seconds", disk->read_seconds);
+    cli_out_number(out, "both_seconds", disk->both_seconds);
+    cli_out_number(out, "write_bandwidth", bytes / disk->write_seconds);
+    cli_out_number(out, "read_bandwidth", bytes / disk->read_seconds);
+    cli_out_number(out, "both_bandwidth", 2 * bytes / disk->both_seconds);
+    cli_out_number(out, "random_latency", disk->random_latency);
+    cli_out_number(out, "random_rate", disk->random_rate);
+    cli_out_integer(out, "random_depth", disk->random_depth);
+    return end_object(out, NULL, err);
 }

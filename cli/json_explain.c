@@ -1,139 +1,116 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* json_explain.c - what explain.c prints, as keys of a plan's JSON object. The contract is docs/man/resplit.1. */
-#include <json.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report.h"
 
-static void add_number(json_object *object, const char *key, double value)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%.9g", value);
-    json_object_object_add(object, key, json_object_new_double_s(value, text));
-}
-
-static void add_integer(json_object *object, const char *key, int64_t value)
-{
-    json_object_object_add(object, key, json_object_new_int64(value));
-}
-
 /* The distance to the floor, or null where that is zero. */
-static void add_ratio(json_object *object, const char *key, double value, double floor)
+static void add_ratio(struct cli_out *out, const char *key, double value, double floor)
 {
     if (floor > 0)
-        add_number(object, key, value / floor);
+        cli_out_number(out, key, value / floor);
     else
-        json_object_object_add(object, key, NULL);
+        cli_out_null(out, key);
 }
 
-static json_object *device_of(const resplit_device *device)
+static void add_device(struct cli_out *out, const resplit_device *device)
 {
-    json_object *o = json_object_new_object();
-
-    json_object_object_add(o, "name", json_object_new_string(device->name));
-    add_number(o, "latency", device->latency);
-    add_number(o, "depth", device->depth);
-    add_number(o, "read_bandwidth", device->read_bandwidth);
-    add_number(o, "write_bandwidth", device->write_bandwidth);
-    add_number(o, "both_bandwidth", device->both_bandwidth);
-    return o;
+    cli_out_open(out, "device", '{');
+    cli_out_text(out, "name", device->name);
+    cli_out_number(out, "latency", device->latency);
+    cli_out_number(out, "depth", device->depth);
+    cli_out_number(out, "read_bandwidth", device->read_bandwidth);
+    cli_out_number(out, "write_bandwidth", device->write_bandwidth);
+    cli_out_number(out, "both_bandwidth", device->both_bandwidth);
+    cli_out_close(out, '}');
 }
 
-static json_object *choice_of(const struct cli_choices *choices, const struct cli_choice *choice)
+/* All but the bracket at the end: some have one key more. */
+static void open_choice(struct cli_out *out, const struct cli_choices *choices, const struct cli_choice *choice)
 {
     const resplit_cost *cost = &choice->predicted;
     int64_t seeks = cost->read_seeks + cost->write_seeks;
-    json_object *o = json_object_new_object();
 
-    json_object_object_add(o, "strategy", json_object_new_string(choice->strategy));
-    add_integer(o, "memory", choice->memory);
-    json_object_object_add(o, "fits", json_object_new_boolean(choice->needed == 0));
+    cli_out_open(out, NULL, '{');
+    cli_out_text(out, "strategy", choice->strategy);
+    cli_out_integer(out, "memory", choice->memory);
+    cli_out_bool(out, "fits", choice->needed == 0);
     if (choice->needed > 0) {
-        add_integer(o, "needed_bytes", choice->needed);
-        return o;
+        cli_out_integer(out, "needed_bytes", choice->needed);
+        return;
     }
-    add_integer(o, "seeks", seeks);
-    add_ratio(o, "seeks_x_floor", (double)seeks, (double)(choices->floor.read_seeks + choices->floor.write_seeks));
-    add_number(o, "seconds", choice->seconds);
-    add_ratio(o, "seconds_x_floor", choice->seconds, choices->floor_seconds);
-    add_integer(o, "bytes_moved", cost->bytes_read + cost->bytes_written);
-    add_integer(o, "peak_bytes", cost->peak_bytes);
-    add_integer(o, "temp_bytes", cost->temp_bytes);
-    return o;
+    cli_out_integer(out, "seeks", seeks);
+    add_ratio(out, "seeks_x_floor", (double)seeks, (double)(choices->floor.read_seeks + choices->floor.write_seeks));
+    cli_out_number(out, "seconds", choice->seconds);
+    add_ratio(out, "seconds_x_floor", choice->seconds, choices->floor_seconds);
+    cli_out_integer(out, "bytes_moved", cost->bytes_read + cost->bytes_written);
+    cli_out_integer(out, "peak_bytes", cost->peak_bytes);
+    cli_out_integer(out, "temp_bytes", cost->temp_bytes);
 }
 
-static void add_choices(json_object *object, const struct cli_choices *choices)
+static void add_choices(struct cli_out *out, const struct cli_choices *choices)
 {
-    json_object *strategies = json_object_new_array(), *knee = json_object_new_array();
-
+    cli_out_text(out, "minimize", choices->minimize);
+    cli_out_open(out, "strategies", '[');
     for (int i = 0; i < choices->n_strategies; i++) {
-        json_object *o = choice_of(choices, &choices->strategies[i]);
-        json_object_object_add(o, "chosen", json_object_new_boolean(choices->strategies[i].chosen));
-        json_object_array_add(strategies, o);
+        open_choice(out, choices, &choices->strategies[i]);
+        cli_out_bool(out, "chosen", choices->strategies[i].chosen);
+        cli_out_close(out, '}');
     }
+    cli_out_close(out, ']');
+    cli_out_open(out, "knee", '[');
     for (int i = 0; i < choices->n_knee; i++) {
-        json_object *o = choice_of(choices, &choices->knee[i]);
-        add_number(o, "factor", choices->knee[i].factor);
-        json_object_array_add(knee, o);
+        open_choice(out, choices, &choices->knee[i]);
+        cli_out_number(out, "factor", choices->knee[i].factor);
+        cli_out_close(out, '}');
     }
-    json_object_object_add(object, "minimize", json_object_new_string(choices->minimize));
-    json_object_object_add(object, "strategies", strategies);
-    json_object_object_add(object, "knee", knee);
+    cli_out_close(out, ']');
     if (choices->n_curve == 0)
         return;
-    json_object *curve = json_object_new_array();
-    for (int i = 0; i < choices->n_curve; i++)
-        json_object_array_add(curve, choice_of(choices, &choices->curve[i]));
-    json_object_object_add(object, "curve", curve);
+    cli_out_open(out, "curve", '[');
+    for (int i = 0; i < choices->n_curve; i++) {
+        open_choice(out, choices, &choices->curve[i]);
+        cli_out_close(out, '}');
+    }
+    cli_out_close(out, ']');
 }
 
-static json_object *lengths_of(int ndim, const int64_t *lengths)
+static void add_proposal(struct cli_out *out, const struct cli_proposal *proposal)
 {
-    json_object *list = json_object_new_array();
-
-    for (int d = 0; d < ndim; d++)
-        json_object_array_add(list, json_object_new_int64(lengths[d]));
-    return list;
-}
-
-static void add_proposal(json_object *object, const struct cli_proposal *proposal)
-{
-    json_object *o = json_object_new_object();
     char access[40];
 
     if (strcmp(proposal->access, "cubes") == 0)
         snprintf(access, sizeof access, "cubes");
     else
         snprintf(access, sizeof access, "%s:%d", proposal->access, proposal->axis);
-    json_object_object_add(o, "chunks", lengths_of(proposal->ndim, proposal->length));
-    json_object_object_add(o, "for", json_object_new_string(access));
-    add_integer(o, "block_bytes", proposal->block_bytes);
-    add_integer(o, "tried", proposal->n_tried);
-    json_object_object_add(object, "proposal", o);
+    cli_out_open(out, "proposal", '{');
+    cli_out_integers(out, "chunks", proposal->ndim, proposal->length);
+    cli_out_text(out, "for", access);
+    cli_out_integer(out, "block_bytes", proposal->block_bytes);
+    cli_out_integer(out, "tried", proposal->n_tried);
+    cli_out_close(out, '}');
 }
 
-static void add_neighbour(json_object *object, const struct cli_neighbour *neighbour)
+static void add_neighbour(struct cli_out *out, const struct cli_neighbour *neighbour)
 {
-    json_object *o = json_object_new_object();
-
-    json_object_object_add(o, "chunks", lengths_of(neighbour->ndim, neighbour->length));
-    add_number(o, "saved", neighbour->saved);
-    add_number(o, "seconds", neighbour->seconds);
-    add_integer(o, "seeks", neighbour->seeks);
-    json_object_object_add(object, "nearby", o);
+    cli_out_open(out, "nearby", '{');
+    cli_out_integers(out, "chunks", neighbour->ndim, neighbour->length);
+    cli_out_number(out, "saved", neighbour->saved);
+    cli_out_number(out, "seconds", neighbour->seconds);
+    cli_out_integer(out, "seeks", neighbour->seeks);
+    cli_out_close(out, '}');
 }
 
-void cli_json_explain(json_object *object, const struct cli_result *result)
+void cli_json_explain(struct cli_out *out, const struct cli_result *result)
 {
-    json_object_object_add(object, "device", device_of(&result->plan->device));
-    add_number(object, "predicted_seconds", result->plan->seconds);
-    add_number(object, "floor_seconds", result->plan->floor_seconds);
+    add_device(out, &result->plan->device);
+    cli_out_number(out, "predicted_seconds", result->plan->seconds);
+    cli_out_number(out, "floor_seconds", result->plan->floor_seconds);
     if (result->proposal)
-        add_proposal(object, result->proposal);
+        add_proposal(out, result->proposal);
     if (result->choices)
-        add_choices(object, result->choices);
+        add_choices(out, result->choices);
     if (result->neighbour && result->neighbour->ndim > 0)
-        add_neighbour(object, result->neighbour);
+        add_neighbour(out, result->neighbour);
 }

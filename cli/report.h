@@ -4,6 +4,7 @@
 #define RS_CLI_REPORT_H
 
 #include "choices.h"
+#include "jsonout.h"
 #include "resplit.h"
 
 #define CLI_BYTES_TEXT 32
@@ -50,10 +51,9 @@ void cli_report_line(const char *name, const resplit_info *info);
 void cli_report_change(const char *name, const struct cli_result *result);
 
 /* Results of several arrays, to be printed as one object. Zero-initialised, but for the name. */
-struct json_object;
 struct cli_list {
     const char *name; /* of the array at hand */
-    struct json_object *arrays;
+    struct cli_out arrays;
 };
 
 /* Print one object and a newline, or with a list put it there, or print nothing and return false. */
@@ -76,6 +76,6 @@ void cli_explain_choices(const struct cli_choices *choices);
 void cli_explain_curve(const struct cli_choices *choices);
 void cli_explain_neighbour(const struct cli_neighbour *neighbour);
 
-void cli_json_explain(struct json_object *object, const struct cli_result *result);
+void cli_json_explain(struct cli_out *out, const struct cli_result *result);
 
 #endif
