@@ -5,7 +5,7 @@
 #
 # usage: tools/bootstrap.sh build|test|check|fuzz|bench
 #
-#   build   compiler, CMake, Ninja, json-c, liburing, the libraries of codecs
+#   build   compiler, CMake, Ninja, liburing, the libraries of codecs
 #   test    build, and C++ compiler, cmocka, strace, Python with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
@@ -42,7 +42,6 @@ look() {
     need ninja-build have ninja
     need "gcc libc6-dev" compiles cc -x c
     need pkg-config have pkg-config
-    need libjson-c-dev pkg-config --exists json-c
     need liburing-dev pkg-config --exists liburing
     need libzstd-dev pkg-config --exists libzstd
     need liblz4-dev pkg-config --exists liblz4

@@ -26,8 +26,6 @@ ROOMS = {
 
 # Libraries that are not the system's, and who may use them.
 LIBRARIES = {
-    "json-c": ["plan", "format", "cli"],
-    "json.h": ["plan", "format", "cli"],
     "zstd.h": ["codec"],
     "zstd_errors.h": ["codec"],
     "lz4.h": ["codec"],
