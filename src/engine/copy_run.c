@@ -170,6 +170,16 @@ static resplit_status check_fingerprint(const rs_run *run, resplit_error *err)
                          (unsigned long long)run->read_fingerprint, (unsigned long long)run->written_fingerprint);
 }
 
+/* A cast, or a codec that loses something: then values were summed up that are not in the target. */
+static bool changes_values(const resplit_array *target)
+{
+    bool lossy = target->cast.kind == RS_CAST_VALUES;
+    for (int i = 0; i < target->chain.n; i++) {
+        lossy = lossy || !rs_stage_is_lossless(&target->chain.stage[i]);
+    }
+    return lossy;
+}
+
 static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, const rs_progress *done,
                               uint64_t *fingerprint, resplit_error *err)
 {
@@ -197,8 +207,8 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
-    /* what was copied as it is was not looked at; of what is cast, values were summed up that are not in the target */
-    *fingerprint = run->target->cast.kind == RS_CAST_VALUES ? 0
+    /* what was copied as it is was not looked at */
+    *fingerprint = changes_values(run->target) && !run->problem->verbatim ? 0
                    : run->problem->verbatim
                        ? run->source->fingerprint
                        : rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr,

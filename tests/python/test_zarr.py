@@ -322,3 +322,12 @@ def test_little_memory_is_enough_and_less_is_refused(run, tmp_path):
     assert not (tmp_path / "out.zarr").exists()
     run("in.zarr", "out.zarr", "--chunks", "64,8,8", "--memory", "1MiB", "--quiet")
     check_readers(tmp_path / "out.zarr", values)
+
+
+def test_a_codec_that_loses_values_leaves_no_fingerprint(run, tmp_path):
+    np.save(tmp_path / "in.npy", np.random.default_rng(1).normal(size=(40, 40)))
+    for codec, kept in (("zstd:1", True), ("quantize:2:f8+zstd:1", False)):
+        run("in.npy", "out.zarr", "--chunks", "10,10", "--codec", codec, "--overwrite", *MEMORY)
+        assert (run.json("info", "out.zarr")["fingerprint"] is not None) == kept, codec
+        said = run.anyhow("verify", "in.npy", "out.zarr", "--memory", "32MiB")
+        assert (said.returncode == 0) == kept, codec
