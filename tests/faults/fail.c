@@ -10,6 +10,7 @@
  *     RESPLIT_FAIL_ERRNO   what it says
  *     RESPLIT_FAIL_SHORT   1: reads and writes do not fail but move about half of what was asked for
  *     RESPLIT_FAIL_LASTING 1: all that follow fail too, as on a disk that is full
+ *     RESPLIT_FAIL_SLEEP   so many microseconds are lost before each write, as on a slow disk
  */
 #undef _FORTIFY_SOURCE
 #include "watch.h"
@@ -48,6 +49,7 @@ static kind chosen = N_KINDS;
 static uint64_t chosen_at;
 static int chosen_errno;
 static bool is_short, is_lasting;
+static unsigned slept_us;
 
 /* libc's own names: to look malloc up would take memory. */
 void *__libc_malloc(size_t n);
@@ -71,6 +73,7 @@ __attribute__((constructor)) static void begin(void)
     chosen_errno = (int)watch_number("RESPLIT_FAIL_ERRNO", EIO);
     is_short = watch_number("RESPLIT_FAIL_SHORT", 0) != 0;
     is_lasting = watch_number("RESPLIT_FAIL_LASTING", 0) != 0;
+    slept_us = (unsigned)watch_number("RESPLIT_FAIL_SLEEP", 0);
     int fd = REAL(open)(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || REAL(ftruncate)(fd, (off_t)sizeof *told) != 0) {
         watch_die("RESPLIT_FAIL_REPORT cannot be written");
@@ -173,7 +176,13 @@ enum { DONE = 0, FAILED = -1, SHORT = 1 };
 
 static int transfer(kind what, int fd)
 {
-    if (told == NULL || !watch_fd(fd) || !is_hit(what)) {
+    if (told == NULL || !watch_fd(fd)) {
+        return DONE;
+    }
+    if (what == WRITE && slept_us > 0) {
+        (void)usleep(slept_us);
+    }
+    if (!is_hit(what)) {
         return DONE;
     }
     errno = chosen_errno;

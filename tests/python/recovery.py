@@ -32,6 +32,14 @@ def shim(resplit_path, name):
     return str(path)
 
 
+def slow_disk(resplit_path, folder, seconds):
+    """The environment of a run whose writes under a folder all wait: it can be hit at work, however fast the machine is."""
+    if "RESPLIT_SANITIZED" in os.environ:  # slow enough
+        return {}
+    return {"LD_PRELOAD": shim(resplit_path, "fail"), "RESPLIT_FAIL_ROOT": str(folder.resolve()),
+            "RESPLIT_FAIL_REPORT": str(folder) + ".report", "RESPLIT_FAIL_SLEEP": str(round(1e6 * seconds))}
+
+
 def boot(number):
     """The environment of a run after so many boots: the id that the kernel draws anew at each."""
     return {"RESPLIT_BOOT_ID": f"{number:08x}-1234-4abc-8def-0123456789ab"}

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from conftest import blocks_of, name_of, sample, write_blocks, written
-from recovery import FULL, PART, PATTERN, SEED, Abilities
+from recovery import FULL, PART, PATTERN, SEED, Abilities, slow_disk
 
 SHAPE = (512, 512, 512)  # of uint16: 256 MiB
 SOURCE, TARGET = (128, 128, 128), (96, 256, 64)
@@ -116,7 +116,8 @@ def test_killed_runs_go_on(run, resplit_path, large_folder, sync):
     write_blocks(large_folder / "in", array, SOURCE, PATTERN)
     args = [resplit_path, "in", "out", "--chunks", written(TARGET), "--memory", "24MiB",
             *able.usual(sync=sync)]
-    watched = Watched(large_folder, list(map(str, args)), run.env)
+    slow = {} if FULL else slow_disk(resplit_path, large_folder, 0.002)
+    watched = Watched(large_folder, list(map(str, args)), {**run.env, **slow})
     watched.undisturbed()  # the first one is slower
     check_result(large_folder, array)
     shutil.rmtree(large_folder / "out")

@@ -13,6 +13,7 @@ import pytest
 import zarr
 
 from conftest import sample
+from recovery import slow_disk
 from zarr_support import MEMORY, below, check_readers, chunk_files, equal, make, metadata_of, read, v2_metadata, v3_metadata, write_json
 
 PART = ".resplit-part"
@@ -362,7 +363,8 @@ def large(tmp_path_factory):
 
 def start(run, source, *more):
     args = [run.path, source, "out.zarr", "--chunks", "24,64,32", "--codec", "zstd:12", "--memory", "8MiB", "--threads", "1", *more]
-    return subprocess.Popen(list(map(str, args)), cwd=run.folder, env=run.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    env = {**run.env, **slow_disk(run.path, run.folder, 0.005)}
+    return subprocess.Popen(list(map(str, args)), cwd=run.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def kill_when(process, is_time):

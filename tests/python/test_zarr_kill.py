@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import sample
-from recovery import FULL, PART, SEED, Abilities
+from recovery import FULL, PART, SEED, Abilities, slow_disk
 from test_kill import Timing, Watched
 from zarr_support import make, read, read_zarrs
 
@@ -59,7 +59,7 @@ def test_killed_runs_go_on(run, resplit_path, tmp_path, source, kind):
     rnd = random.Random(f"{SEED} {kind}")
     path = place / ("shards.zarr" if kind == "resharded" else "in.zarr")
     args = [resplit_path, path, "out.zarr", *TARGETS[kind], "--memory", "24MiB", *able.usual()]
-    watched = WatchedZarr(tmp_path, list(map(str, args)), run.env)
+    watched = WatchedZarr(tmp_path, list(map(str, args)), {**run.env, **slow_disk(resplit_path, tmp_path, 0.005)})
     first, end, head = watched.undisturbed()
     check_result(tmp_path, values)
     assert head > 0, "there was no journal"
@@ -94,7 +94,7 @@ def test_a_resumed_run_with_other_options_begins_anew_or_is_refused(run, tmp_pat
     place, values = source
     able = Abilities(run)
     args = [resplit_path, place / "in.zarr", "out.zarr", *TARGETS["compressed"], "--memory", "24MiB", *able.usual()]
-    watched = WatchedZarr(tmp_path, list(map(str, args)), run.env)
+    watched = WatchedZarr(tmp_path, list(map(str, args)), {**run.env, **slow_disk(resplit_path, tmp_path, 0.005)})
     first, end, _ = watched.undisturbed()
     shutil.rmtree(tmp_path / "out.zarr")
     watched.killed((first or 0.3 * end) + 0.3 * (end - (first or 0)))
