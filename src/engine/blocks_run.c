@@ -67,10 +67,15 @@ static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs
     const rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     const rs_step *write = &outgoing->step;
+    const rs_box *box = run->source->encoded ? from->stored : &write->box;
     rs_piece piece = {.next = NULL};
     char *data;
-    RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], NULL, &data, reading, err));
-    piece.view = rs_view_of(problem->ndim, problem->source.order, from->stored, problem->itemsize, data);
+    if (run->source->encoded) {
+        RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], NULL, &data, reading, err));
+    } else {
+        RS_TRY(read_slice(worker, from, box, &data, reading, err));
+    }
+    piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
     outgoing->fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &write->box, &piece.view);
     return run->whole_sink(worker, write, &piece, err);
 }
@@ -86,7 +91,7 @@ static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cu
     }
     RS_TRY(rs_run_open_source(worker, read, &from, err));
     resplit_status rc = run->problem->verbatim ? rs_block_copy(worker, &from, write, reading, err)
-                        : run->source->encoded ? transcode(worker, &from, outgoing, reading, err)
+                        : run->target->encoded ? transcode(worker, &from, outgoing, reading, err)
                                                : copy_slices(worker, &from, outgoing, reading, err);
     rs_files_put(&run->sources, &from, true);
     return rc;

@@ -9,7 +9,7 @@
  *
  * Each group has a part of the file, and slices have stretches of it in their order. Nothing is indexed: both times slices are
  * handed out in the same order, and the places follow from their sizes. Where stretches are long they are whole sectors, so
- * that they pass by the page cache; the file has holes then, which take no space.
+ * that they pass by the page cache; between them are gaps then, of less than a sector each.
  */
 #include "engine/block.h"
 
@@ -250,6 +250,8 @@ static resplit_status open_temp(rs_run *run, const char *folder, resplit_error *
         char self[64];
         (void)snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
         s->direct = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
+        /* Where space is reserved, several may write at the same time; without it they are only slower. */
+        (void)fallocate(s->fd, 0, 0, group_begin(run, run->plan->spill.n_groups));
     }
 #endif
     return RESPLIT_OK;

@@ -217,29 +217,43 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
     return RESPLIT_OK;
 }
 
+/* The same with less memory, if that is faster in all. What is left of the budget then goes to workers, and to reading ahead. */
+static bool try_with(int64_t memory, const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
+                     rs_plan *best)
+{
+    rs_request less = *request;
+    rs_plan plan;
+    less.memory = memory;
+    if (memory <= 0 || propose(strategy, problem, &less, &plan, NULL) != RESPLIT_OK) {
+        return false;
+    }
+    plan.memory = request->memory;
+    bool fits = plan.kind != RS_PLAN_BUFFERS || rs_plan_predict(problem, &plan);
+    plan.seconds = seconds_in_all(problem, request, &plan); /* with more workers */
+    bool better = fits && haste_of(&plan) < haste_of(best);
+    rs_plan_release(better ? best : &plan);
+    if (better) {
+        *best = plan;
+    }
+    return better;
+}
+
 /*
- * The same with less memory, as long as that is faster in all: memory that is touched for the first time is slow, so seeks that
- * it saves must be worth it. What is left of the budget then lets reads and writes overlap.
+ * Memory that is touched for the first time is slow, so seeks that it saves must be worth it. A crew that decodes or encodes
+ * needs much of it: first without that, then with half as much again and again.
  */
 static void try_with_less(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
                           rs_plan *best)
 {
-    rs_request less = *request;
     int64_t least = rs_max(RS_LEAST_TRIED, rs_min(RS_LITTLE_MEMORY, request->memory / 2));
-    for (less.memory = request->memory / 2; less.memory >= least; less.memory /= 2) {
-        rs_plan plan;
-        if (propose(strategy, problem, &less, &plan, NULL) != RESPLIT_OK) {
+    if (rs_problem_coder(problem) > 0 && best->n_workers < RS_GOOD_WORKERS) {
+        (void)try_with(request->memory - rs_plan_workers(problem, best, RS_GOOD_WORKERS), strategy, problem, request,
+                       best);
+    }
+    for (int64_t memory = request->memory / 2; memory >= least; memory /= 2) {
+        if (!try_with(memory, strategy, problem, request, best)) {
             return;
         }
-        plan.memory = request->memory;
-        bool fits = plan.kind != RS_PLAN_BUFFERS || rs_plan_predict(problem, &plan);
-        plan.seconds = seconds_in_all(problem, request, &plan); /* with more workers */
-        if (!fits || haste_of(&plan) >= haste_of(best)) {
-            rs_plan_release(&plan);
-            return;
-        }
-        rs_plan_release(best);
-        *best = plan;
     }
 }
 

@@ -14,9 +14,10 @@ static bool has_same_cuts(const rs_axis *a, const rs_axis *b)
     return same;
 }
 
+/* What is decoded and then written as it is would be copied once more by hand: that is what units are for. */
 static bool applies(const rs_problem *problem)
 {
-    bool same = problem->source.atomic == problem->target.atomic;
+    bool same = problem->target.atomic || !problem->source.atomic;
     for (int d = 0; same && d < problem->ndim; d++) {
         same = has_same_cuts(&problem->source.axis[d], &problem->target.axis[d])
                && (problem->source.order[d] == problem->target.order[d] || problem->ndim == 1);
