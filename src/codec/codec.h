@@ -110,4 +110,8 @@ resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_
  */
 resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err);
 
+/* The same for a block for which some stages were left out: bit i of `skip` for stage i. */
+resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
+                                  resplit_error *err);
+
 #endif

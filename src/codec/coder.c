@@ -63,6 +63,9 @@ static bool lay_out(rs_coder *coder, const rs_chain *chain, int64_t n, bool enco
         int64_t bytes = rs_max(coder->size[coder->groups[g].end], 1); /* decoding, the next group gives it back */
         coder->between_bytes[g % 2] = rs_max(coder->between_bytes[g % 2], bytes);
     }
+    if (coder->n_groups > 2) { /* a stage that is left out changes whose turn it is */
+        coder->between_bytes[0] = coder->between_bytes[1] = rs_max(coder->between_bytes[0], coder->between_bytes[1]);
+    }
     return true;
 }
 
@@ -250,6 +253,64 @@ resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *ou
     }
     for (int g = coder->n_groups - 1; g >= 0; g--) {
         RS_TRY(decode_group(coder, &coder->groups[g], &at, &n_in, g == 0 ? out : coder->between[(g - 1) % 2], err));
+    }
+    return RESPLIT_OK;
+}
+
+/* ---- Decoding, with stages left out ------------------------------------------------------------ */
+
+static bool is_skipped(uint32_t skip, int i)
+{
+    return (skip >> i & 1) != 0;
+}
+
+/* Where the next group decodes to: not where its input is. */
+static uint8_t *other_area(const rs_coder *coder, const uint8_t *in)
+{
+    return coder->between[in == coder->between[0] ? 1 : 0];
+}
+
+/* Sizes in between are what they happen to be; only the last one is known. */
+static resplit_status decode_group_skipping(rs_coder *coder, const group *g, uint32_t skip, const uint8_t **in,
+                                            int64_t *n, uint8_t *out, resplit_error *err)
+{
+    const rs_stage *stage = &coder->chain->stage[g->first];
+    for (int i = g->end - 1; i >= g->frames; i--) {
+        if (!is_skipped(skip, i)) {
+            RS_TRY(unseal(&coder->chain->stage[i], in, n, err));
+        }
+    }
+    if (g->first == g->frames || is_skipped(skip, g->first)) {
+        return RESPLIT_OK;
+    }
+    rs_pass pass = {.in = *in, .n_in = *n, .out = out, .room = coder->size[g->first]};
+    RS_TRY(stage->codec->decode(stage, coder->context[g->first], &pass, err));
+    if (pass.n_out > pass.room) {
+        return rs_fail_room(stage, &pass, err);
+    }
+    *in = out;
+    *n = pass.n_out;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
+                                  resplit_error *err)
+{
+    const uint8_t *at = in;
+    int64_t want = coder->size[0];
+    if (skip == 0) {
+        return rs_decode(coder, in, n_in, out, err);
+    }
+    for (int g = coder->n_groups - 1; g >= 0; g--) {
+        uint8_t *area = g == 0 ? out : other_area(coder, at);
+        RS_TRY(decode_group_skipping(coder, &coder->groups[g], skip, &at, &n_in, area, err));
+    }
+    if (n_in != want) {
+        return rs_fail(err, RESPLIT_EFORMAT, "there are %lld bytes where there should be %lld", (long long)n_in,
+                       (long long)want);
+    }
+    if (at != out) {
+        memcpy(out, at, (size_t)n_in);
     }
     return RESPLIT_OK;
 }
