@@ -5,7 +5,7 @@
 #
 # usage: tools/bootstrap.sh build|test|check|fuzz|bench
 #
-#   build   compiler, CMake, Ninja, liburing, the libraries of codecs
+#   build   compiler, CMake, Ninja, liburing, libhdf5, the libraries of codecs
 #   test    build, and C++ compiler, cmocka, strace, Python with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
@@ -31,6 +31,7 @@ need() {
 have() { command -v "$1"; }
 compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" - -o /dev/null; }
 includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
+hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
         | clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null
@@ -49,6 +50,7 @@ look() {
     need libdeflate-dev pkg-config --exists libdeflate
     need liblzma-dev pkg-config --exists liblzma
     need libbz2-dev includes bzlib.h
+    need libhdf5-dev hdf5
     case $what in build) return ;; esac
     need libcmocka-dev pkg-config --exists cmocka
     need "g++" compiles c++ -x c++
@@ -57,9 +59,13 @@ look() {
     case $what in
         test | bench)
             need strace have strace
+            need hdf5-tools have h5dump
+            need netcdf-bin have nccopy
             ;;
         check)
             need strace have strace
+            need hdf5-tools have h5dump
+            need netcdf-bin have nccopy
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
             need clang-tidy have clang-tidy

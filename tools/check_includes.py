@@ -33,6 +33,8 @@ LIBRARIES = {
     "libdeflate.h": ["codec"],
     "bzlib.h": ["codec"],
     "lzma.h": ["codec"],
+    "hdf5.h": ["format"],
+    "H5FDdevelop.h": ["format"],
 }
 
 BANNED = {
