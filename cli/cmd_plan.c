@@ -15,9 +15,9 @@ static int check_options(const struct cli_args *args, const struct cli_chunks *c
             "--from 700,605,770 --to -1,-1,-1");
         return CLI_USAGE;
     }
-    /* one file is one block; a Zarr array keeps the chunks of the source */
+    /* one file is one block; a store keeps the chunks of the source */
     bool may_do_without =
-        args->n_words == 2 && (cli_is_file_name(args->words[1]) || cli_is_zarr(args->words[1], options));
+        args->n_words == 2 && (cli_is_file_name(args->words[1]) || cli_is_store(args->words[1], options));
     if (!chunks && !options->chunks_auto && !may_do_without) {
         cli_fail(err, RESPLIT_EINVAL,
                  "--chunks is missing: say how the target is to be cut, one length per axis, as --chunks 64,64,64 "

@@ -44,7 +44,7 @@ static int check_options(const struct manner *manner, const struct cli_args *arg
                  "--chunks is missing: say how to cut the array, one length per axis, as --chunks 64,64,64");
         return CLI_USAGE;
     }
-    if (!has_chunks && !manner->may_be_one_block && !cli_is_file_name(target) && !cli_is_zarr(target, options)) {
+    if (!has_chunks && !manner->may_be_one_block && !cli_is_file_name(target) && !cli_is_store(target, options)) {
         cli_fail(
             err, RESPLIT_EINVAL,
             "--chunks is missing: '%.200s' is to be a folder of blocks, so say how to cut it, one length per axis, "

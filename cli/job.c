@@ -28,13 +28,30 @@ bool cli_is_file_name(const char *path)
     return false;
 }
 
-bool cli_is_zarr(const char *path, const struct cli_options *options)
+/* "a.h5", "a.h5:/b" */
+static bool is_hdf5(const char *path)
+{
+    static const char *const SUFFIXES[] = {".h5", ".hdf5", ".he5", ".nc", ".nc4"};
+
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
+        size_t n = strlen(SUFFIXES[i]);
+        for (const char *at = strstr(path, SUFFIXES[i]); at; at = strstr(at + 1, SUFFIXES[i])) {
+            if (at > path && (at[n] == '\0' || at[n] == ':'))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool cli_is_store(const char *path, const struct cli_options *options)
 {
     const char *at = strstr(path, ".zarr");
 
+    if (options->format && strncmp(options->format, "zarr", 4) == 0)
+        return true;
     if (options->format)
-        return strncmp(options->format, "zarr", 4) == 0;
-    return at && (at[5] == '\0' || at[5] == '/');
+        return strcmp(options->format, "hdf5") == 0 && (is_hdf5(path) || strchr(path, ':'));
+    return (at && (at[5] == '\0' || at[5] == '/')) || is_hdf5(path);
 }
 
 int cli_memory(const struct cli_options *options, int64_t *memory, resplit_error *err)
@@ -149,8 +166,8 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
 resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *options, const resplit_chunks *chunks,
                            resplit_array **target, resplit_error *err)
 {
-    /* the name of a store says that it is Zarr; any other would only stand in the way of a second block */
-    const char *path = job->path && cli_is_zarr(job->path, options) ? job->path : NULL;
+    /* the name of a store says that it holds chunks; any other would only stand in the way of a second block */
+    const char *path = job->path && cli_is_store(job->path, options) ? job->path : NULL;
 
     return create_target(job, path, options, chunks, true, target, err);
 }

@@ -74,8 +74,8 @@ int cli_spec(const struct cli_options *options, resplit_spec *spec, resplit_erro
 /* --memory, or the default, which is told on stderr. */
 int cli_memory(const struct cli_options *options, int64_t *memory, resplit_error *err);
 
-/* Will the target be Zarr, which keeps the chunks of its source when none are given? */
-bool cli_is_zarr(const char *path, const struct cli_options *options);
+/* Will the target be Zarr or HDF5, which keeps the chunks of its source when none are given? */
+bool cli_is_store(const char *path, const struct cli_options *options);
 
 /* Would this path hold one file, by its suffix? The rule is resplit_target.folder's. */
 bool cli_is_file_name(const char *path);

@@ -246,6 +246,8 @@ bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_erro
     struct cli_out own = {0}, *out = begin_object(list, &own);
 
     cli_out_text(out, "path", info->path);
+    if (info->dataset)
+        cli_out_text(out, "dataset", info->dataset);
     add_array(out, info);
     add_chunks(out, "chunks", info->ndim, info->chunks, info->shape);
     cli_out_integer(out, "n_blocks", info->n_blocks);

@@ -101,7 +101,7 @@ static void print_chunks(int ndim, const resplit_chunks *chunks, const int64_t *
 
 bool cli_is_encoded(const resplit_info *info)
 {
-    return info->format && strncmp(info->format, "zarr", 4) == 0;
+    return info->dataset || (info->format && strncmp(info->format, "zarr", 4) == 0);
 }
 
 /* "zarr3, zstd:3, in shards of 64 x 64" */
@@ -131,7 +131,7 @@ static void print_grid(const resplit_info *info)
 {
     print_blocks(info);
     if (info->path)
-        printf(", '%s'", info->path);
+        printf(", '%s%s%s'", info->path, info->dataset ? ":" : "", info->dataset ? info->dataset : "");
     printf("\n");
 }
 

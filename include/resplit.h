@@ -199,9 +199,10 @@ typedef struct resplit_info {
     int64_t n_stored;      /* of a Zarr array that was opened: blocks that are there           */
     int64_t stored_bytes;  /* and what they have on disk                                        */
     uint64_t fingerprint;  /* as it was stored with the array; 0: it was not                    */
+    const char *dataset;   /* of an HDF5 file: "/data"; NULL: not HDF5                          */
 } resplit_info;
 
-/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
+/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
 RESPLIT_API const char *resplit_format_name(int i);
 RESPLIT_API const char *resplit_codec_name(int i);
 

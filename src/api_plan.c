@@ -28,11 +28,27 @@ static resplit_status copy_text(const char *from, char **to, resplit_error *err)
 
 /* ---- Saving -------------------------------------------------------------------------------- */
 
+/* "a.h5:/b" */
+static resplit_status add_dataset(const char *dataset, char **path, resplit_error *err)
+{
+    rs_text text = {0};
+    if (dataset == NULL || *path == NULL) {
+        return RESPLIT_OK;
+    }
+    resplit_status rc = rs_text_add(&text, err, "%s:%s", *path, dataset);
+    if (rc == RESPLIT_OK) {
+        free(*path);
+        *path = text.s; /* moved */
+    }
+    return rc;
+}
+
 static resplit_status describe_side(const char *path, const resplit_array *array, rs_planfile_side *out,
                                     resplit_error *err)
 {
     const resplit_info *info = &array->info;
     RS_TRY(rs_path_to_write(path, info->path, &out->path, err));
+    RS_TRY(add_dataset(info->dataset, &out->path, err));
     RS_TRY(copy_text(info->format, &out->format, err));
     RS_TRY(copy_text(info->pattern, &out->pattern, err));
     for (int d = 0; d < info->ndim; d++) {
@@ -69,8 +85,8 @@ static resplit_status describe_target(const char *path, const resplit_array *arr
         out->roi_start[d] = array->origin[d];
         out->roi_stop[d] = array->origin[d] + array->info.shape[d];
         out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[d];
-        if (array->zarr != NULL) { /* chunks may be longer than the array */
-            out->chunks[d].length = array->zarr->chunk[d];
+        if (array->zarr != NULL || array->hdf5 != NULL) { /* chunks may be longer than the array */
+            out->chunks[d].length = array->layout.axis[d].step;
         }
     }
     out->order = array->wished_order;

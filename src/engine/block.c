@@ -81,6 +81,9 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
         rs_fill(*data, n, file->array->fill, file->layout->itemsize);
         return RESPLIT_OK;
     }
+    if (at.memory != NULL) {
+        return say_where(file, rs_decode(decoder, at.memory, at.bytes, *data, err), err);
+    }
     if (at.bytes > file->array->most_stored) {
         return rs_fail(err, RESPLIT_EIO, "'%s' has grown since it was opened: a block of %lld bytes", file->path,
                        (long long)at.bytes);
@@ -89,7 +92,7 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
     rs_block_file raw = as_bytes(file, &b, at.offset);
     RS_TRY(rs_file_read_box(io, &raw, &b.box, staging, &stored, &moved, err));
     cursor->stored += at.bytes;
-    return say_where(file, rs_decode(decoder, stored, at.bytes, *data, err), err);
+    return say_where(file, rs_decode_skipping(decoder, at.skip, stored, at.bytes, *data, err), err);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

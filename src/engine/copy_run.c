@@ -200,8 +200,9 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = closed;
     }
-    if (rc == RESPLIT_OK && run->shards != NULL) {
-        rc = rs_shards_finish(&shards, err);
+    if (rc == RESPLIT_OK) {
+        rc = run->shards != NULL ? rs_shards_finish(&shards, err)
+                                 : rs_array_seal(run->target, output->data, NULL, NULL, err);
     }
     rs_shards_end(&shards);
     if (rc == RESPLIT_OK) {

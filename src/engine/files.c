@@ -83,6 +83,9 @@ int64_t rs_files_bytes(const rs_files *files, const int64_t *index)
 {
     const resplit_array *array = files->array;
     rs_box box = rs_layout_stored(&array->layout, index);
+    if (array->stride > 0) { /* all blocks are in one file */
+        return array->data_offset + array->info.n_blocks * array->stride;
+    }
     return rs_array_block_offset(array, index) + rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
 }
 
@@ -257,6 +260,10 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes
                            .offset = rs_array_block_offset(files->array, index),
                            .array = files->array};
     memcpy(out->index, index, sizeof out->index);
+    out->missing = !files->write && out->offset < 0;
+    if (out->missing) {
+        return RESPLIT_OK;
+    }
     rs_open_file *file = take_entry(files, block, &fresh, &old);
     if (fresh) {
         if (old.block >= 0) {
@@ -268,7 +275,7 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes
             failed = open_both(files, bytes, path, &opened);
         }
         end_opening(files, file, failed == 0 ? &opened : NULL);
-        out->missing = failed == ENOENT && !files->write && files->array->fill != NULL;
+        out->missing = failed == ENOENT && !files->write && files->array->fill != NULL && files->array->hdf5 == NULL;
         if (out->missing) {
             return RESPLIT_OK;
         }
@@ -293,7 +300,7 @@ void rs_files_put(rs_files *files, const rs_block_file *block, bool done)
         if (file->block < 0 || file->opening || file->fd != block->fd) {
             continue;
         }
-        if (--file->users == 0 && done) {
+        if (--file->users == 0 && done && files->array->hdf5 == NULL) { /* other blocks are in the same file */
             old = *file;
             file->block = -1;
         }

@@ -143,8 +143,28 @@ static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error
     return RESPLIT_OK;
 }
 
+/* Of blocks whose file gets more than an index. */
+static resplit_status find_entry(void *payload, int64_t number, rs_place *out, resplit_error *err)
+{
+    const rs_shards *shards = payload;
+    uint64_t entry[2] = {0, 0};
+    ssize_t got;
+    do {
+        got = pread(shards->fd, entry, sizeof entry, number * ENTRY);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return rs_fail_errno(err, errno, "cannot read the index of the blocks of '%s'", shards->root);
+    }
+    bool there = got == (ssize_t)sizeof entry && entry[1] != 0; /* what nobody wrote is missing */
+    *out = (rs_place){.missing = !there, .offset = (int64_t)entry[0], .bytes = (int64_t)entry[1]};
+    return RESPLIT_OK;
+}
+
 resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err)
 {
+    if (shards->array->hdf5 != NULL) {
+        return rs_array_seal(shards->array, shards->root, find_entry, shards, err);
+    }
     int64_t n = rs_array_shard_blocks(shards->array);
     uint64_t *entries = calloc((size_t)n, ENTRY);
     if (entries == NULL) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/drivers.h"
+#include "format/hdf5_array.h"
 #include "format/zarr.h"
 
 const char *rs_shape_text(int ndim, const int64_t *shape, char text[RS_SHAPE_TEXT])
@@ -34,6 +35,7 @@ void rs_array_close(resplit_array *array)
         rs_zarr_release(array->zarr);
     }
     free(array->zarr);
+    rs_hdf5_free(array->hdf5);
     free(array->fill);
     free(array->pad);
     free(array->wished_codec);
@@ -169,6 +171,29 @@ resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err)
     return rc;
 }
 
+resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err)
+{
+    static const int64_t sample = 1 << 20;
+    rs_box box = rs_layout_stored(&array->layout, (const int64_t[RS_MAX_NDIM]){0}); /* all are as long */
+    int64_t items = rs_box_volume(array->layout.ndim, &box), n = items * array->dtype.itemsize, held;
+    double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
+    int64_t coder = rs_coder_bytes(&array->chain, n, encode);
+    if (stored < 0 || coder < 0 || !rs_mul(items, array->layout.itemsize, &held)) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %lld bytes are more than their codecs can do",
+                       (long long)n);
+    }
+    /* the planner counts bytes as the engine holds them: before a cast */
+    array->layout.atomic = true;
+    array->layout.coding = (rs_coding){
+        .staging = rs_stored_room(stored) + (rs_max(n, held) + 4095) / 4096 * 4096,
+        .coder = coder,
+        .seconds =
+            scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
+        .ratio = scale * ratio,
+    };
+    return RESPLIT_OK;
+}
+
 static void fill_info(resplit_array *array)
 {
     resplit_info *info = &array->info;
@@ -218,7 +243,7 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     if (array->pattern != NULL) {
         RS_TRY(rs_pattern_parse(array->pattern, layout->ndim, &pattern, err));
         RS_TRY(rs_pattern_check(&pattern, array->pattern, layout, err));
-    } else if (n_blocks > 1 && array->zarr == NULL) {
+    } else if (n_blocks > 1 && array->zarr == NULL && array->hdf5 == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "one file cannot hold %lld blocks", (long long)n_blocks);
     }
     fill_info(array);
@@ -250,14 +275,18 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
 
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
 {
-    return array->offsets == NULL ? array->data_offset : array->offsets[rs_layout_block_number(&array->layout, index)];
+    if (array->offsets == NULL && array->stride == 0) {
+        return array->data_offset;
+    }
+    int64_t number = rs_layout_block_number(&array->layout, index);
+    return array->offsets != NULL ? array->offsets[number] : array->data_offset + number * array->stride;
 }
 
 resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
 {
     /* borrows the type: not released */
     rs_head head = {.dtype = array->dtype, .ndim = array->layout.ndim, .order = array->order};
-    if (array->format->make_head == NULL) {
+    if (array->format->make_head == NULL || array->hdf5 != NULL) {
         return RESPLIT_OK;
     }
     rs_box box = rs_layout_stored(&array->layout, index);
@@ -266,4 +295,10 @@ resplit_status rs_array_block_head(const resplit_array *array, const int64_t *in
     }
     head.data_offset = rs_array_block_offset(array, index);
     return array->format->make_head(&head, out, err);
+}
+
+resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
+                             resplit_error *err)
+{
+    return array->hdf5 == NULL ? RESPLIT_OK : rs_hdf5_seal(array, path, entry, payload, err);
 }

@@ -29,6 +29,9 @@ resplit_status rs_pattern_default(int ndim, const rs_format *format, char **out,
 /* Bytes before the data of new blocks: one number that serves all, also the one with the longest header. */
 resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err);
 
+/* What it takes to read, or to write, encoded blocks of at most `stored` bytes. RESPLIT_EUNSUPPORTED: more than their codecs can do. */
+resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
+
 /* Checks that everything can be counted and named, and fills the public view. Last step. */
 resplit_status rs_array_finish(resplit_array *array, resplit_error *err);
 

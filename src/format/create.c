@@ -5,12 +5,13 @@
 
 #include "format/array.h"
 #include "format/drivers.h"
+#include "format/hdf5_array.h"
 #include "format/literal.h"
 #include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
 {
-    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy, raw, zarr2 or zarr3", name);
+    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy, raw, zarr2, zarr3 or hdf5", name);
 }
 
 /* A name whose suffix says one format must not hold the other. */
@@ -165,8 +166,16 @@ static void set_cast_cost(resplit_array *array)
     }
 }
 
-static resplit_status fill_target(const char *path, const resplit_array *source, const resplit_target *target,
-                                  resplit_array *array, resplit_error *err)
+/* One file of HDF5, rather than a folder of them. */
+static bool is_dataset(const char *path, const char *dataset, const resplit_target *target, const rs_format *format)
+{
+    return format == &rs_format_hdf5 && path != NULL && !target->folder
+           && (dataset != NULL || rs_format_by_suffix(path) == format);
+}
+
+/* `dataset` NULL: the path names none. */
+static resplit_status fill_target(const char *path, const char *dataset, const resplit_array *source,
+                                  const resplit_target *target, resplit_array *array, resplit_error *err)
 {
     int64_t shape[RS_MAX_NDIM];
     array->order = target->order != '\0' ? target->order : source->order;
@@ -188,8 +197,17 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
+        RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);
     }
+    if (is_dataset(path, dataset, target, array->format)) {
+        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
+        if (!array->encoded) {
+            set_cast_cost(array);
+        }
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_hdf5_check_plain(source, array->format, err));
     RS_TRY(check_plain(target, array->format, err));
     if (array->order == '\0') { /* of a Zarr array: neither C nor F */
         array->order = 'C';
@@ -202,6 +220,11 @@ static resplit_status fill_target(const char *path, const resplit_array *source,
     return RESPLIT_OK;
 }
 
+static bool names_hdf5(const resplit_target *target)
+{
+    return target != NULL && target->format != NULL && strcmp(target->format, rs_format_hdf5.name) == 0;
+}
+
 resplit_status rs_array_create(const char *path, const resplit_array *source, const resplit_target *target,
                                resplit_array **out, resplit_error *err)
 {
@@ -210,8 +233,14 @@ resplit_status rs_array_create(const char *path, const resplit_array *source, co
     if (source == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a target needs a source");
     }
+    char *file = NULL, *dataset = NULL;
     RS_TRY(rs_array_new(out, err));
-    resplit_status rc = fill_target(path, source, target == NULL ? &plain : target, *out, err);
+    resplit_status rc = path != NULL ? rs_hdf5_split(path, names_hdf5(target), &file, &dataset, err) : RESPLIT_OK;
+    if (rc == RESPLIT_OK) {
+        rc = fill_target(file != NULL ? file : path, dataset, source, target == NULL ? &plain : target, *out, err);
+    }
+    free(file);
+    free(dataset);
     if (rc != RESPLIT_OK) {
         rs_array_close(*out);
         *out = NULL;

@@ -9,6 +9,8 @@ extern const rs_format rs_format_npy;
 extern const rs_format rs_format_raw;
 extern const rs_format rs_format_zarr2, rs_format_zarr3; /* no files with blocks of their own: see zarr_array.h */
 
+extern const rs_format rs_format_hdf5;
+
 /* The drivers by number, from 0; NULL past the last. */
 const rs_format *rs_format_at(int i);
 

@@ -7,7 +7,7 @@
 #include "format/drivers.h"
 
 static const rs_format *const drivers[] = {
-    &rs_format_npy, &rs_format_raw, &rs_format_zarr2, &rs_format_zarr3, NULL,
+    &rs_format_npy, &rs_format_raw, &rs_format_zarr2, &rs_format_zarr3, &rs_format_hdf5, NULL,
 };
 
 const rs_format *rs_format_at(int i)

@@ -56,7 +56,7 @@ struct resplit_array {
     int64_t *cuts[RS_MAX_NDIM];  /* owned positions of uneven axes, else NULL */
     char *pattern;               /* owned; NULL: one file, the path itself */
     int64_t data_offset;         /* of every block, when offsets is NULL */
-    int64_t *offsets;            /* owned; per block in C order, when they differ */
+    int64_t *offsets;            /* owned; per block in C order, when they differ; -1: it is missing */
     int64_t origin[RS_MAX_NDIM]; /* a target: where it lies in its source */
     bool overwrite;              /* a target: replace what is there */
     uint64_t stamp;              /* of an array that was opened: changes when a block file is written */
@@ -72,6 +72,8 @@ struct resplit_array {
     int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
     int64_t shard[RS_MAX_NDIM]; /* blocks in a file along each axis, when a file holds several; else 0 */
     struct rs_zarr *zarr;       /* owned; NULL: not Zarr */
+    struct rs_hdf5 *hdf5;       /* owned; NULL: not a dataset of an HDF5 file */
+    int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
     char codec[200];            /* the chain in words, for info */
     resplit_info info;          /* the public view of all this */
 };
@@ -96,6 +98,8 @@ int64_t rs_array_file_count(const resplit_array *array);
 typedef struct rs_place {
     bool missing; /* it is full of array->fill */
     int64_t offset, bytes;
+    uint32_t skip;      /* bit i: stage i of the chain was left out */
+    const char *memory; /* the bytes are here; NULL: in the file */
 } rs_place;
 resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err);
@@ -152,6 +156,15 @@ int64_t rs_shard_begin(const resplit_array *array);
 
 /* Appends the index of a shard: offset and bytes of each of its blocks; 0 bytes: missing. */
 resplit_status rs_shard_index(const resplit_array *array, const uint64_t *entries, rs_text *out, resplit_error *err);
+
+/* ---- Files that have metadata around their blocks: HDF5 ---- */
+
+/* Where the block of this number, in C order, was written. */
+typedef resplit_status rs_array_entry(void *payload, int64_t number, rs_place *out, resplit_error *err);
+
+/* Puts them around, when all blocks are written. `entry` is asked for encoded blocks only. Other arrays need nothing. */
+resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
+                             resplit_error *err);
 
 /* Bytes before the data of a block. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);

@@ -9,6 +9,7 @@
 
 #include "format/array.h"
 #include "format/drivers.h"
+#include "format/hdf5_array.h"
 #include "format/manifest.h"
 #include "format/zarr_array.h"
 
@@ -224,8 +225,42 @@ static resplit_status is_group(const char *path, resplit_error *err)
     return RESPLIT_EINVAL;
 }
 
+/* By what the user says, else by content. */
+static resplit_status is_hdf5(const char *path, const resplit_spec *spec, bool *out, resplit_error *err)
+{
+    int fd;
+    int64_t size;
+    uint64_t stamp;
+    if (spec != NULL && spec->format != NULL) {
+        *out = strcmp(spec->format, rs_format_hdf5.name) == 0;
+        return RESPLIT_OK;
+    }
+    RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, &stamp, NULL, err));
+    *out = rs_hdf5_probe(fd, size) || rs_format_by_suffix(path) == &rs_format_hdf5;
+    close(fd);
+    return RESPLIT_OK;
+}
+
+/* "a.h5:/b", where no file has such a name. */
+static resplit_status open_dataset(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
+{
+    char *file = NULL, *dataset = NULL;
+    struct stat status;
+    int failed = errno;
+    resplit_status rc = rs_hdf5_split(path, true, &file, &dataset, err);
+    if (rc == RESPLIT_OK) {
+        rc = file == NULL               ? rs_fail_errno(err, failed, "cannot open '%s'", path)
+             : stat(file, &status) != 0 ? rs_fail_errno(err, errno, "cannot open '%s'", file)
+                                        : rs_hdf5_array_open(file, dataset, spec, out, err);
+    }
+    free(file);
+    free(dataset);
+    return rc;
+}
+
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
 {
+    bool hdf5 = false;
     struct stat status;
     *out = NULL;
     if (path == NULL || *path == '\0') {
@@ -233,7 +268,7 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
     }
     RS_TRY(rs_spec_check(spec, err));
     if (stat(path, &status) != 0) {
-        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+        return open_dataset(path, spec, out, err);
     }
     if (S_ISDIR(status.st_mode)) {
         if (rs_zarr_probe(path) != 0) {
@@ -243,6 +278,10 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
             return is_group(path, err);
         }
         return rs_folder_open(path, spec, out, err);
+    }
+    RS_TRY(is_hdf5(path, spec, &hdf5, err));
+    if (hdf5) {
+        return rs_hdf5_array_open(path, NULL, spec, out, err);
     }
     RS_TRY(rs_array_new(out, err));
     resplit_status rc = open_file(path, spec, *out, err);

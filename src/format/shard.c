@@ -10,6 +10,7 @@
 #include "format/shard.h"
 
 #include "codec/checksum.h"
+#include "format/hdf5_array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -130,6 +131,9 @@ static int64_t position_in(const rs_zarr *zarr, int level, const int64_t *index)
 resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err)
 {
+    if (array->hdf5 != NULL) {
+        return rs_hdf5_locate(array, index, size, path, out, err);
+    }
     *out = (rs_place){.bytes = size};
     for (int level = 0; array->zarr != NULL && level < array->zarr->n_levels && !out->missing; level++) {
         unsigned char entry[ENTRY];
@@ -196,17 +200,17 @@ resplit_status rs_shard_check(const resplit_array *array, int level, int fd, con
 
 bool rs_array_is_sharded(const resplit_array *array)
 {
-    return array->zarr != NULL && array->zarr->n_levels > 0;
+    return array->hdf5 != NULL ? array->encoded : array->zarr != NULL && array->zarr->n_levels > 0;
 }
 
 int64_t rs_array_shard_blocks(const resplit_array *array)
 {
-    return count_inner(array->zarr, 0);
+    return array->hdf5 != NULL ? array->info.n_blocks : count_inner(array->zarr, 0);
 }
 
 int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index)
 {
-    return position_in(array->zarr, 0, index);
+    return array->hdf5 != NULL ? rs_layout_block_number(&array->layout, index) : position_in(array->zarr, 0, index);
 }
 
 int64_t rs_shard_index_bytes(const resplit_array *array)
@@ -216,6 +220,9 @@ int64_t rs_shard_index_bytes(const resplit_array *array)
 
 int64_t rs_shard_begin(const resplit_array *array)
 {
+    if (array->hdf5 != NULL) {
+        return RS_HDF5_BEGIN;
+    }
     return array->zarr->level[0].index_first ? index_bytes(array->zarr, 0) : 0;
 }
 

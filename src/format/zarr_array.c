@@ -13,6 +13,7 @@
 #include "format/zarr_array.h"
 
 #include "format/drivers.h"
+#include "format/hdf5_array.h"
 #include "format/parallel.h"
 #include "format/shard.h"
 
@@ -61,22 +62,6 @@ static resplit_status cut_axis(const rs_zarr *zarr, int d, rs_axis *out, resplit
     return RESPLIT_OK;
 }
 
-/* The planner counts bytes as the engine holds them: before a cast. */
-static void set_coding(resplit_array *array, bool encode, int64_t stored, double ratio)
-{
-    static const int64_t sample = 1 << 20;
-    int64_t n = chunk_bytes(array->zarr), held = n / array->dtype.itemsize * array->layout.itemsize;
-    double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
-    array->layout.atomic = true;
-    array->layout.coding = (rs_coding){
-        .staging = rs_stored_room(stored) + (rs_max(n, held) + 4095) / 4096 * 4096,
-        .coder = rs_coder_bytes(&array->chain, n, encode),
-        .seconds =
-            scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
-        .ratio = scale * ratio,
-    };
-}
-
 /* Everything but what the files say. Takes the metadata. */
 static resplit_status fill_array(resplit_array *array, resplit_error *err)
 {
@@ -107,12 +92,6 @@ static resplit_status fill_array(resplit_array *array, resplit_error *err)
     array->info.codec = zarr->chain.n > 0 ? rs_chain_text(&zarr->chain, array->codec) : NULL;
     array->info.shards = zarr->n_levels > 0 ? zarr->level[0].chunk : NULL;
     return RESPLIT_OK;
-}
-
-static resplit_status too_large(const rs_zarr *zarr, resplit_error *err)
-{
-    return rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %" PRId64 " bytes are more than their codecs can do",
-                   chunk_bytes(zarr));
 }
 
 /* ---- What the files say ---------------------------------------------------------------------- */
@@ -237,8 +216,7 @@ static resplit_status open_array(const char *path, const resplit_spec *spec, res
     }
     if (array->encoded) {
         double bytes = (double)found.n * (double)chunk_bytes(array->zarr);
-        set_coding(array, false, found.most, bytes > 0 ? (double)found.bytes / bytes : 1);
-        return array->layout.coding.coder >= 0 ? RESPLIT_OK : too_large(array->zarr, err);
+        return rs_array_set_coding(array, false, found.most, bytes > 0 ? (double)found.bytes / bytes : 1, err);
     }
     return RESPLIT_OK;
 }
@@ -324,7 +302,7 @@ static bool needs_padding(const resplit_array *array)
 
 static resplit_status set_target_coding(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
-    int64_t n = chunk_bytes(array->zarr), bound = rs_chain_bound(&array->chain, n), held;
+    int64_t bound = rs_chain_bound(&array->chain, chunk_bytes(array->zarr));
     double ratio = source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5; /* a guess */
     if (array->zarr->opaque.code != RESPLIT_OK) {
         array->encoded = array->layout.atomic = true;
@@ -332,14 +310,7 @@ static resplit_status set_target_coding(const resplit_array *source, resplit_arr
     }
     array->encoded =
         array->chain.n > 0 || array->zarr->n_levels > 0 || array->cast.kind != RS_CAST_NONE || needs_padding(array);
-    if (!array->encoded) {
-        return RESPLIT_OK;
-    }
-    if (bound < 0 || !rs_mul(n / array->dtype.itemsize, array->layout.itemsize, &held)) {
-        return too_large(array->zarr, err);
-    }
-    set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1);
-    return array->layout.coding.coder >= 0 ? RESPLIT_OK : too_large(array->zarr, err);
+    return array->encoded ? rs_array_set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1, err) : RESPLIT_OK;
 }
 
 resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
@@ -398,24 +369,28 @@ const resplit_error *rs_array_opaque(const resplit_array *array)
     return array->zarr != NULL && array->zarr->opaque.code != RESPLIT_OK ? &array->zarr->opaque : NULL;
 }
 
+/* Every stored block is what the chain makes of its elements. */
+static bool is_uniform(const resplit_array *array)
+{
+    return array->encoded && (array->hdf5 == NULL || rs_hdf5_is_uniform(array));
+}
+
 bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
 {
-    const rs_zarr *x = a->zarr, *y = b->zarr;
-    if (x == NULL || y == NULL || !a->encoded || !b->encoded) {
+    if (!is_uniform(a) || !is_uniform(b) || a->layout.ndim != b->layout.ndim) {
         return false;
     }
-    bool same = strcmp(x->dtype.descr, y->dtype.descr) == 0 && memcmp(a->fill, b->fill, (size_t)x->dtype.itemsize) == 0;
-    for (int d = 0; same && d < x->ndim; d++) {
-        int64_t end = b->origin[d] + b->info.shape[d];
-        bool clean =
-            end == a->info.shape[d] || b->info.shape[d] % y->chunk[d] == 0; /* nothing else gets into the padding */
-        same = clean && x->chunk[d] == y->chunk[d] && x->order[d] == y->order[d] && b->origin[d] % x->chunk[d] == 0;
+    bool same = strcmp(a->dtype.descr, b->dtype.descr) == 0 && memcmp(a->fill, b->fill, (size_t)a->dtype.itemsize) == 0;
+    for (int d = 0; same && d < a->layout.ndim; d++) {
+        int64_t end = b->origin[d] + b->info.shape[d], step = a->layout.axis[d].step;
+        bool clean = end == a->info.shape[d] || b->info.shape[d] % step == 0; /* nothing else gets into the padding */
+        same = clean && step == b->layout.axis[d].step && a->layout.order[d] == b->layout.order[d]
+               && b->origin[d] % step == 0;
     }
-    bool opaque = x->opaque.code != RESPLIT_OK || y->opaque.code != RESPLIT_OK;
+    bool opaque = rs_array_opaque(a) != NULL || rs_array_opaque(b) != NULL;
     /* what cannot be read goes only to where the metadata say the same */
     return same
-           && (opaque ? x->opaque.code != RESPLIT_OK && y->opaque.code != RESPLIT_OK
-                      : rs_chain_is(&x->chain, &y->chain));
+           && (opaque ? rs_array_opaque(a) != NULL && rs_array_opaque(b) != NULL : rs_chain_is(&a->chain, &b->chain));
 }
 
 static bool is_text(const rs_text *a, const rs_text *b)
@@ -426,12 +401,27 @@ static bool is_text(const rs_text *a, const rs_text *b)
 bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b)
 {
     const rs_zarr *x = a->zarr, *y = b->zarr;
-    return rs_array_is_verbatim(a, b) && x->version == y->version && is_text(&x->raw_type, &y->raw_type)
-           && is_text(&x->raw_fill, &y->raw_fill) && is_text(&x->raw_codecs, &y->raw_codecs)
-           && memcmp(a->shard, b->shard, sizeof a->shard) == 0;
+    return x != NULL && y != NULL && rs_array_is_verbatim(a, b) && x->version == y->version
+           && is_text(&x->raw_type, &y->raw_type) && is_text(&x->raw_fill, &y->raw_fill)
+           && is_text(&x->raw_codecs, &y->raw_codecs) && memcmp(a->shard, b->shard, sizeof a->shard) == 0;
+}
+
+/* Of HDF5 nothing is written by it, but a target is known again. */
+static resplit_status describe_hdf5(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
+{
+    rs_text text = {0};
+    resplit_status rc = rs_hdf5_describe(array, &text, err);
+    if (rc == RESPLIT_OK) {
+        rc = add("hdf5", &text, payload, err);
+    }
+    rs_text_release(&text);
+    return rc;
 }
 
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
 {
+    if (array->hdf5 != NULL) {
+        return describe_hdf5(array, add, payload, err);
+    }
     return array->zarr == NULL ? RESPLIT_OK : rs_zarr_print(array->zarr, add, payload, err);
 }

@@ -173,7 +173,7 @@ static void what_the_user_says_must_agree(void **state)
     assert_refused(path, &((resplit_spec){.order = 'F'}), RESPLIT_EINVAL, "has order C, but F was given");
     assert_refused(path, &((resplit_spec){.skip = 5}), RESPLIT_EINVAL, "only raw files can skip");
     assert_refused(path, &((resplit_spec){.dtype = "nonsense"}), RESPLIT_EINVAL, "unknown type");
-    assert_refused(path, &((resplit_spec){.format = "hdf5"}), RESPLIT_EINVAL, "unknown format 'hdf5'");
+    assert_refused(path, &((resplit_spec){.format = "tiff"}), RESPLIT_EINVAL, "unknown format 'tiff'");
     assert_refused(path, &((resplit_spec){.order = 'K'}), RESPLIT_EINVAL, "neither C nor F");
     /* no byte order was given: the file decides */
     rs_array_close(opened(path, &((resplit_spec){.dtype = "uint16", .ndim = 2, .shape = right, .order = 'C'})));

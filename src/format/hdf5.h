@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hdf5.h - a dataset in an HDF5 file, as an array.
+ *
+ *     file.h5:/data -- libhdf5 --> shape, type, layout, filters, address of every chunk --> layout, chain, places
+ *     source, wishes ------------> a dataset to be made  --> the engine writes blocks --> libhdf5 puts metadata around them
+ *
+ * libhdf5 reads and writes metadata only (hdf5_driver.h); data are moved by the engine and coded by our codecs. Every call of
+ * libhdf5 is between rs_hdf5_enter and rs_hdf5_leave, one thread of the process at a time. Private to this room.
+ */
+#ifndef RS_HDF5_H
+#define RS_HDF5_H
+
+#include "format/array.h"
+#include "format/hdf5_driver.h"
+
+enum {
+    RS_HDF5_MAX_CHUNKS = 1 << 28,
+};
+
+typedef struct rs_hdf5_chunk {
+    int64_t offset, bytes; /* 0 bytes: it is missing */
+    uint32_t skip;         /* stages that were left out for it */
+} rs_hdf5_chunk;
+
+typedef struct rs_hdf5 {
+    char *dataset;              /* "/data"; owned */
+    char *origin_file, *origin; /* a target: what it is made from, when that is HDF5; owned; else NULL */
+    bool chunked;
+    bool all;                     /* a target: of all of its source, whose other objects it gets too */
+    bool foreign;                 /* elements are of a type that NumPy has not */
+    int64_t maximum[RS_MAX_NDIM]; /* extents that the dataset may grow to; -1: any */
+    rs_text type;                 /* of elements, as H5Tencode writes it */
+    rs_hdf5_chunk *chunk;         /* of an encoded source, by number; owned */
+    bool skips;                   /* some of them do */
+    char *fill;                   /* a target: of missing elements, whether or not its blocks may be missing; owned */
+    char *inside;                 /* the data of a compact dataset, owned; else NULL */
+} rs_hdf5;
+
+/* ---- The library: hdf5_lib.c ---- */
+
+typedef struct rs_hdf5_session {
+    H5E_auto2_t print; /* how the program that we are in has errors printed */
+    void *payload;
+} rs_hdf5_session;
+
+void rs_hdf5_enter(rs_hdf5_session *session);
+void rs_hdf5_leave(rs_hdf5_session *session);
+
+/* Fails with a sentence, and what libhdf5 says is wrong. */
+resplit_status rs_hdf5_fail(resplit_error *err, resplit_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Only to read. The caller closes it. */
+resplit_status rs_hdf5_open_file(const char *path, hid_t *out, resplit_error *err);
+
+/* Closes an id, whatever it is of; does nothing with one that is none. */
+void rs_hdf5_close(hid_t id);
+
+/* The dataset `name` of a file, or, when that is NULL, the only one; *found gets its path, which the caller frees. */
+resplit_status rs_hdf5_find(hid_t file, const char *path, const char *name, char **found, resplit_error *err);
+
+/* What an object is, a number that it has whatever its name, and how many names it has. False: there is none. */
+bool rs_hdf5_look(hid_t place, const char *name, H5O_type_t *type, uint64_t *address, unsigned *n_links);
+
+/* What a walk along all links tells of one: of another name in later versions. */
+#if H5_VERSION_GE(1, 12, 0)
+typedef H5L_info1_t rs_hdf5_link;
+#define rs_hdf5_visit_links H5Lvisit1
+#else
+typedef H5L_info_t rs_hdf5_link;
+#define rs_hdf5_visit_links H5Lvisit
+#endif
+typedef herr_t rs_hdf5_on_link(hid_t root, const char *name, const rs_hdf5_link *info, void *payload);
+
+/* ---- Types: hdf5_type.c ---- */
+
+/* RESPLIT_EUNSUPPORTED: elements of no size of their own, or that mean something in this file only. */
+resplit_status rs_hdf5_read_type(hid_t type, const char *path, rs_dtype *out, bool *foreign, resplit_error *err);
+
+/* As H5Tencode writes it. */
+resplit_status rs_hdf5_encode_type(hid_t type, rs_text *out, resplit_error *err);
+
+/* The type of a dataset of such elements. */
+resplit_status rs_hdf5_make_type(const rs_dtype *dtype, hid_t *out, resplit_error *err);
+
+/* ---- Filters: hdf5_filters.c ---- */
+
+/* The filters of a list of creation properties. RESPLIT_EUNSUPPORTED names one that we lack. */
+resplit_status rs_hdf5_read_filters(hid_t creation, const char *path, const rs_element *element, rs_chain *out,
+                                    resplit_error *err);
+
+/* Adds them to one. RESPLIT_EUNSUPPORTED: HDF5 has no filter for a stage. */
+resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_t bytes, resplit_error *err);
+
+/* ---- Chunks: hdf5_index.c ---- */
+
+/* Called for each chunk that is there, by its number in C order. */
+typedef resplit_status rs_hdf5_visit(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err);
+resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout, int64_t size, const char *path,
+                              rs_hdf5_visit *visit, void *payload, resplit_error *err);
+
+/* ---- Other objects: hdf5_attributes.c, hdf5_tree.c ---- */
+
+/* Two files, and the dataset that has another name in the second. */
+typedef struct rs_hdf5_names {
+    hid_t from, to;
+    const char *origin, *made; /* both begin with a slash */
+} rs_hdf5_names;
+
+/* What is attached to an object, to another of its kind; values that are references are left out. all: also what tells of its shape. */
+resplit_status rs_hdf5_copy_attributes(hid_t from, hid_t to, bool all, const char *path, resplit_error *err);
+
+/* Those values too, by the names of what they refer to. */
+resplit_status rs_hdf5_map_attributes(hid_t from, hid_t to, const rs_hdf5_names *names, const char *path,
+                                      resplit_error *err);
+
+/* All of a file but the dataset, whose place is taken by `dataset`, which has no name yet. */
+resplit_status rs_hdf5_copy_tree(const rs_hdf5_names *names, hid_t dataset, const char *path, resplit_error *err);
+
+/* Properties of a link, by which the groups above it are made. Negative: libhdf5 has failed. */
+hid_t rs_hdf5_make_links(void);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hdf5_array.h - what the rest of this room knows of HDF5; nothing of libhdf5. */
+#ifndef RS_HDF5_ARRAY_H
+#define RS_HDF5_ARRAY_H
+
+#include "format/format.h"
+
+enum { RS_HDF5_BEGIN = 4096 }; /* of data in a file that we make: behind a sector that has the superblock */
+
+/* Whether an open file of `size` bytes is HDF5, also behind a user block. */
+bool rs_hdf5_probe(int fd, int64_t size);
+
+/*
+ * "a.h5:/b" is dataset b in a.h5. False: the path names no dataset; *file and *dataset are then NULL. The caller frees both. With
+ * `any`, the file may have any name.
+ */
+resplit_status rs_hdf5_split(const char *path, bool any, char **file, char **dataset, resplit_error *err);
+
+resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const resplit_spec *spec, resplit_array **out,
+                                  resplit_error *err);
+
+/* Everything of a target that is one file: array->format, dtype, cast and path are set. dataset NULL: as the source's. */
+resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                  const char *dataset, resplit_array *array, resplit_error *err);
+
+resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
+                              rs_place *out, resplit_error *err);
+
+/* Every stored block is what the chain makes of it: no stage was left out for any. */
+bool rs_hdf5_is_uniform(const resplit_array *array);
+
+/* What a target will be, in words, for those who compare. */
+resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, resplit_error *err);
+
+/* RESPLIT_EUNSUPPORTED: a source of elements that no other format has. */
+resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err);
+
+/*
+ * Makes of a file with the blocks of a target in it an HDF5 file: rs_array_seal. Everything else of the source's file goes there
+ * too, when all of its dataset does.
+ */
+resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
+                            resplit_error *err);
+
+void rs_hdf5_free(struct rs_hdf5 *hdf5);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hdf5_driver.h - how libhdf5 gets at a file: through us, so that array data never go through it.
+ *
+ *     noting     raw data are neither read nor written, but noted: H5Dread_chunk then tells where a chunk is, in microseconds, where
+ *                the calls that are meant for it take as long as there are chunks; and H5Dwrite_chunk makes the index of chunks
+ *                that are in the file already
+ *     placing    where the next raw data go is said by us, everything else goes behind a floor: so metadata are put around data
+ *                that the engine has written
+ *
+ * Only with the lock of hdf5.h. Private to this room.
+ */
+#ifndef RS_HDF5_DRIVER_H
+#define RS_HDF5_DRIVER_H
+
+#include "base/text.h"
+
+#include <hdf5.h>
+
+typedef struct rs_hdf5_io {
+    bool noting;
+    int64_t offset, bytes; /* noted: in the file, from its very beginning; offset -1: nothing yet */
+    int64_t place;         /* of the next raw data that are allocated; -1: behind everything else */
+    int64_t floor;         /* a new file: what is not placed goes behind it */
+    rs_text *memory;       /* the file is here, and is made anew; NULL: it is on disk */
+} rs_hdf5_io;
+
+/* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. */
+hid_t rs_hdf5_access(const rs_hdf5_io *io);
+
+/* Of an open file; NULL: not by this driver. */
+rs_hdf5_io *rs_hdf5_io_of(hid_t file);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hdf5_index.c - where the chunks of a dataset are.
+ *
+ * The calls that are meant to tell it walk the whole index for each chunk (1.10: 2 ms, of 65 536 chunks). H5Dread_chunk looks one
+ * chunk up, and our driver notes what it would have read. How many chunks there are is asked once: fewer that are found mean an
+ * index that is damaged, not chunks that are missing.
+ */
+#include "format/hdf5.h"
+
+/* A chunk as it is noted; false: it is missing. */
+static bool look_up(hid_t dataset, rs_hdf5_io *io, const hsize_t *at, rs_hdf5_chunk *out)
+{
+    char nothing;
+    uint32_t skip = 0;
+    io->offset = -1;
+    io->noting = true;
+    herr_t rc = H5Dread_chunk(dataset, H5P_DEFAULT, at, &skip, &nothing);
+    io->noting = false;
+    *out = (rs_hdf5_chunk){.offset = io->offset, .bytes = io->bytes, .skip = skip};
+    return rc >= 0 && io->offset >= 0;
+}
+
+static resplit_status check(const rs_hdf5_chunk *chunk, int64_t size, const char *path, resplit_error *err)
+{
+    return chunk->bytes > 0 && chunk->offset <= size && chunk->bytes <= size - chunk->offset
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EFORMAT,
+                         "'%s' is damaged: a chunk of %lld bytes begins at %lld, but the file has %lld", path,
+                         (long long)chunk->bytes, (long long)chunk->offset, (long long)size);
+}
+
+static resplit_status too_many(const rs_layout *layout, const char *path, resplit_error *err)
+{
+    int64_t grid[RS_MAX_NDIM];
+    char text[RS_SHAPE_TEXT];
+    for (int d = 0; d < layout->ndim; d++) {
+        grid[d] = layout->axis[d].n;
+    }
+    return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' has a grid of %s chunks, of which at most %d are handled", path,
+                   rs_shape_text(layout->ndim, grid, text), RS_HDF5_MAX_CHUNKS);
+}
+
+resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout, int64_t size, const char *path,
+                              rs_hdf5_visit *visit, void *payload, resplit_error *err)
+{
+    int64_t n_blocks, n_elements, lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0};
+    hsize_t n = 0, n_found = 0;
+    rs_hdf5_io *io = rs_hdf5_io_of(file);
+    hid_t space = H5Dget_space(dataset);
+    herr_t counted = H5Dget_num_chunks(dataset, space, &n);
+    rs_hdf5_close(space);
+    if (counted < 0 || io == NULL) {
+        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot count the chunks of '%s'", path);
+    }
+    if (!rs_layout_count(layout, &n_blocks, &n_elements) || n_blocks > RS_HDF5_MAX_CHUNKS) {
+        return too_many(layout, path, err);
+    }
+    for (int d = 0; d < layout->ndim; d++) {
+        hi[d] = layout->axis[d].n;
+    }
+    int64_t number = 0;
+    bool more = n > 0;
+    for (; more && n_found < n; number++, more = rs_index_next(layout->ndim, lo, hi, index)) {
+        hsize_t at[RS_MAX_NDIM];
+        rs_hdf5_chunk chunk;
+        for (int d = 0; d < layout->ndim; d++) {
+            at[d] = (hsize_t)(index[d] * layout->axis[d].step);
+        }
+        if (look_up(dataset, io, at, &chunk)) {
+            n_found++;
+            RS_TRY(check(&chunk, size, path, err));
+            RS_TRY(visit(payload, number, &chunk, err));
+        }
+    }
+    return n_found == n ? RESPLIT_OK
+                        : rs_hdf5_fail(err, RESPLIT_EFORMAT,
+                                       "'%s' is damaged: its index has %llu chunks, of which %llu can be found", path,
+                                       (unsigned long long)n, (unsigned long long)n_found);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hdf5_write.c - makes an HDF5 file of a file in which the engine has put the blocks.
+ *
+ *     0            4096                                    floor
+ *     [ superblock | blocks, as the engine has written them | groups, headers, attributes, index of chunks ]
+ *
+ * libhdf5 writes everything but the blocks: it is told where they are, and what it would write there is dropped by our driver. The
+ * file has the oldest form of everything, which all readers know.
+ */
+#include "format/hdf5.h"
+
+#include "format/hdf5_array.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct sealing {
+    const resplit_array *array;
+    const char *path;
+    int64_t floor;
+    rs_array_entry *entry;
+    void *payload;
+    hid_t origin_file, origin; /* -1: the source is not HDF5 */
+    hid_t file, dataset;
+} sealing;
+
+/* ---- The dataset ------------------------------------------------------------------------------- */
+
+static int64_t chunk_bytes(const resplit_array *array)
+{
+    rs_box box = rs_layout_stored(&array->layout, (const int64_t[RS_MAX_NDIM]){0});
+    return rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
+}
+
+static hid_t make_space(const resplit_array *array)
+{
+    int ndim = array->layout.ndim;
+    hsize_t shape[RS_MAX_NDIM], most[RS_MAX_NDIM];
+    for (int d = 0; d < ndim; d++) {
+        int64_t maximum = array->hdf5->chunked ? array->hdf5->maximum[d] : array->layout.axis[d].extent;
+        shape[d] = (hsize_t)array->layout.axis[d].extent;
+        most[d] = maximum < 0 ? H5S_UNLIMITED : (hsize_t)maximum;
+    }
+    return ndim == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(ndim, shape, most);
+}
+
+/* What tells nothing of the layout stays as in the source: in which order attributes are listed, when fill values are written. */
+static bool keep_properties(const sealing *s, hid_t creation)
+{
+    unsigned order = 0;
+    H5D_fill_time_t when = H5D_FILL_TIME_IFSET;
+    H5D_fill_value_t defined = H5D_FILL_VALUE_DEFAULT;
+    hid_t old = s->origin >= 0 ? H5Dget_create_plist(s->origin) : -1;
+    bool done = s->origin < 0
+                || (old >= 0 && H5Pget_attr_creation_order(old, &order) >= 0
+                    && H5Pset_attr_creation_order(creation, order) >= 0 && H5Pget_fill_time(old, &when) >= 0
+                    && H5Pset_fill_time(creation, when) >= 0 && H5Pfill_value_defined(old, &defined) >= 0);
+    rs_hdf5_close(old);
+    const resplit_array *array = s->array;
+    bool zero = true;
+    for (int64_t i = 0; i < array->dtype.itemsize; i++) {
+        zero = zero && array->hdf5->fill[i] == 0;
+    }
+    if (done && (defined == H5D_FILL_VALUE_USER_DEFINED || !zero)) {
+        hid_t type = H5Tdecode(array->hdf5->type.s);
+        done = type >= 0 && H5Pset_fill_value(creation, type, array->hdf5->fill) >= 0;
+        rs_hdf5_close(type);
+    }
+    return done;
+}
+
+static resplit_status make_properties(const sealing *s, hid_t *out, resplit_error *err)
+{
+    const resplit_array *array = s->array;
+    hsize_t chunk[RS_MAX_NDIM];
+    hid_t creation = *out = H5Pcreate(H5P_DATASET_CREATE);
+    for (int d = 0; d < array->layout.ndim; d++) {
+        chunk[d] = (hsize_t)array->layout.axis[d].step;
+    }
+    bool done = creation >= 0 && keep_properties(s, creation);
+    if (done && array->hdf5->chunked) {
+        done = H5Pset_chunk(creation, array->layout.ndim, chunk) >= 0
+               && H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) >= 0;
+    } else if (done) {
+        /* allocated at once, where the data are, and not filled */
+        done = H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 && H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0
+               && H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0;
+    }
+    if (!done) {
+        return rs_hdf5_fail(err, RESPLIT_EIO, "cannot describe dataset '%s' for '%s'", array->hdf5->dataset, s->path);
+    }
+    return array->encoded ? rs_hdf5_add_filters(creation, &array->chain, chunk_bytes(array), err) : RESPLIT_OK;
+}
+
+static resplit_status make_dataset(sealing *s, resplit_error *err)
+{
+    const resplit_array *array = s->array;
+    rs_hdf5_io *io = rs_hdf5_io_of(s->file);
+    hid_t creation = -1, space = make_space(array), type = H5Tdecode(array->hdf5->type.s);
+    resplit_status rc = make_properties(s, &creation, err);
+    if (rc == RESPLIT_OK) {
+        io->place = array->hdf5->chunked ? -1 : RS_HDF5_BEGIN;
+        io->noting = true;
+        s->dataset = H5Dcreate_anon(s->file, type, space, creation, H5P_DEFAULT);
+        io->noting = false;
+        io->place = -1;
+        if (s->dataset < 0) {
+            rc = rs_hdf5_fail(err, RESPLIT_EIO, "cannot make dataset '%s' in '%s'", array->hdf5->dataset, s->path);
+        }
+    }
+    rs_hdf5_close(type);
+    rs_hdf5_close(space);
+    rs_hdf5_close(creation);
+    return rc;
+}
+
+/* ---- Its chunks -------------------------------------------------------------------------------- */
+
+static resplit_status place_of(const sealing *s, int64_t number, rs_place *place, resplit_error *err)
+{
+    const resplit_array *array = s->array;
+    if (!array->encoded) {
+        *place = (rs_place){.offset = array->data_offset + number * array->stride, .bytes = array->stride};
+        return RESPLIT_OK;
+    }
+    RS_TRY(s->entry(s->payload, number, place, err));
+    return place->missing || (place->offset >= RS_HDF5_BEGIN && place->bytes <= s->floor - place->offset)
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EINTERNAL, "a block of %lld bytes at %lld is outside of '%s', which has %lld",
+                         (long long)place->bytes, (long long)place->offset, s->path, (long long)s->floor);
+}
+
+/* libhdf5 allocates the chunk, which is where we say, and writes it, which is dropped. */
+static resplit_status index_chunk(const sealing *s, rs_hdf5_io *io, const hsize_t *at, const rs_place *place,
+                                  resplit_error *err)
+{
+    static const char nothing;
+    io->place = place->offset;
+    herr_t rc = H5Dwrite_chunk(s->dataset, H5P_DEFAULT, 0, at, (size_t)place->bytes, &nothing);
+    bool taken = io->place < 0;
+    io->place = -1;
+    return rc >= 0 && taken ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EIO, "cannot index a chunk of '%s'", s->path);
+}
+
+static resplit_status index_chunks(const sealing *s, resplit_error *err)
+{
+    const rs_layout *layout = &s->array->layout;
+    rs_hdf5_io *io = rs_hdf5_io_of(s->file);
+    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0}, number = 0;
+    resplit_status rc = RESPLIT_OK;
+    for (int d = 0; d < layout->ndim; d++) {
+        hi[d] = layout->axis[d].n;
+    }
+    io->noting = true;
+    do {
+        hsize_t at[RS_MAX_NDIM];
+        rs_place place;
+        for (int d = 0; d < layout->ndim; d++) {
+            at[d] = (hsize_t)(index[d] * layout->axis[d].step);
+        }
+        rc = place_of(s, number++, &place, err);
+        if (rc == RESPLIT_OK && !place.missing) {
+            rc = index_chunk(s, io, at, &place, err);
+        }
+    } while (rc == RESPLIT_OK && rs_index_next(layout->ndim, lo, hi, index));
+    io->noting = false;
+    return rc;
+}
+
+/* ---- The file ---------------------------------------------------------------------------------- */
+
+/* The root keeps the order of its links, which netCDF wants. */
+static bool keep_root(const sealing *s, hid_t creation)
+{
+    unsigned links = 0, attributes = 0;
+    if (s->origin_file < 0) {
+        return true;
+    }
+    hid_t old = H5Fget_create_plist(s->origin_file);
+    bool done = old >= 0 && H5Pget_link_creation_order(old, &links) >= 0
+                && H5Pset_link_creation_order(creation, links) >= 0 && H5Pget_attr_creation_order(old, &attributes) >= 0
+                && H5Pset_attr_creation_order(creation, attributes) >= 0;
+    rs_hdf5_close(old);
+    return done;
+}
+
+static resplit_status make_file(sealing *s, resplit_error *err)
+{
+    rs_hdf5_io io = {.floor = s->floor};
+    hid_t access = rs_hdf5_access(&io), creation = H5Pcreate(H5P_FILE_CREATE);
+    if (access >= 0 && creation >= 0 && keep_root(s, creation)) {
+        s->file = H5Fcreate(s->path, H5F_ACC_TRUNC, creation, access);
+    }
+    rs_hdf5_close(creation);
+    rs_hdf5_close(access);
+    return s->file >= 0 && rs_hdf5_io_of(s->file) != NULL
+               ? RESPLIT_OK
+               : rs_hdf5_fail(err, RESPLIT_EIO, "cannot make an HDF5 file of '%s'", s->path);
+}
+
+static resplit_status open_origin(sealing *s, resplit_error *err)
+{
+    const rs_hdf5 *hdf5 = s->array->hdf5;
+    if (hdf5->origin_file == NULL) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_hdf5_open_file(hdf5->origin_file, &s->origin_file, err));
+    s->origin = H5Dopen2(s->origin_file, hdf5->origin, H5P_DEFAULT);
+    return s->origin >= 0 ? RESPLIT_OK
+                          : rs_hdf5_fail(err, RESPLIT_EIO, "cannot open dataset '%s' of '%s' again", hdf5->origin,
+                                         hdf5->origin_file);
+}
+
+/* Its name, when there is nothing else to go into the file. */
+static resplit_status link_dataset(const sealing *s, resplit_error *err)
+{
+    hid_t links = rs_hdf5_make_links();
+    herr_t rc = links >= 0 ? H5Olink(s->dataset, s->file, s->array->hdf5->dataset, links, H5P_DEFAULT) : -1;
+    rs_hdf5_close(links);
+    return rc >= 0
+               ? RESPLIT_OK
+               : rs_hdf5_fail(err, RESPLIT_EIO, "cannot put dataset '%s' into '%s'", s->array->hdf5->dataset, s->path);
+}
+
+static resplit_status write_all(sealing *s, resplit_error *err)
+{
+    const rs_hdf5 *hdf5 = s->array->hdf5;
+    RS_TRY(open_origin(s, err));
+    RS_TRY(make_file(s, err));
+    RS_TRY(make_dataset(s, err));
+    if (hdf5->chunked && s->array->info.n_elements > 0) {
+        RS_TRY(index_chunks(s, err));
+    }
+    if (s->origin >= 0) {
+        RS_TRY(rs_hdf5_copy_attributes(s->origin, s->dataset, hdf5->all, s->path, err));
+    }
+    if (s->origin < 0 || !hdf5->all) {
+        return link_dataset(s, err);
+    }
+    rs_hdf5_names names = {s->origin_file, s->file, hdf5->origin, hdf5->dataset};
+    return rs_hdf5_copy_tree(&names, s->dataset, s->path, err);
+}
+
+static resplit_status close_all(sealing *s, resplit_status rc, resplit_error *err)
+{
+    rs_hdf5_close(s->dataset);
+    if (s->file >= 0 && H5Fclose(s->file) < 0 && rc == RESPLIT_OK) {
+        rc = rs_hdf5_fail(err, RESPLIT_EIO, "cannot write the metadata of '%s'", s->path);
+    }
+    rs_hdf5_close(s->origin);
+    rs_hdf5_close(s->origin_file);
+    return rc;
+}
+
+resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
+                            resplit_error *err)
+{
+    rs_hdf5_session session;
+    struct stat st;
+    sealing s = {.array = array,
+                 .path = path,
+                 .entry = entry,
+                 .payload = payload,
+                 .origin_file = -1,
+                 .origin = -1,
+                 .file = -1,
+                 .dataset = -1};
+    if (stat(path, &st) != 0) {
+        return rs_fail_errno(err, errno, "cannot look at '%s'", path);
+    }
+    s.floor = rs_max(RS_HDF5_BEGIN,
+                     array->encoded ? (int64_t)st.st_size : array->data_offset + array->info.n_blocks * array->stride);
+    s.floor = (s.floor + 7) / 8 * 8;
+    rs_hdf5_enter(&session);
+    resplit_status rc = close_all(&s, write_all(&s, err), err);
+    rs_hdf5_leave(&session);
+    return rc;
+}
