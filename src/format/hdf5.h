@@ -118,6 +118,9 @@ resplit_status rs_hdf5_map_attributes(hid_t from, hid_t to, const rs_hdf5_names 
 /* All of a file but the dataset, whose place is taken by `dataset`, which has no name yet. */
 resplit_status rs_hdf5_copy_tree(const rs_hdf5_names *names, hid_t dataset, const char *path, resplit_error *err);
 
+/* How the root of a file was made: in which order it lists its links, above all. Negative: libhdf5 has failed. */
+hid_t rs_hdf5_root_properties(hid_t file);
+
 /* Properties of a link, by which the groups above it are made. Negative: libhdf5 has failed. */
 hid_t rs_hdf5_make_links(void);
 

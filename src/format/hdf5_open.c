@@ -148,8 +148,9 @@ static resplit_status read_grid(opening *o, const int64_t *shape, resplit_error 
         int64_t length = o->hdf5->chunked ? (int64_t)o->chunk[d] : rs_max(1, shape[d]);
         layout->axis[d] = rs_axis_even(shape[d], rs_max(1, length));
         rs_axis *axis = &layout->axis[d];
-        if (length < 1 || !rs_mul(o->chunk_bytes, length, &o->chunk_bytes)
-            || (o->hdf5->chunked && shape[d] > 0 && !rs_mul(axis->n, length, &axis->last))) {
+        bool fits = length >= 1 && rs_mul(o->chunk_bytes, length, &o->chunk_bytes)
+                    && (shape[d] == 0 || rs_mul(axis->n, length, &axis->last));
+        if (o->hdf5->chunked && !fits) {
             return rs_fail(err, RESPLIT_EFORMAT, "'%s' has chunks of %lld along axis %d, which cannot be", o->path,
                            (long long)length, d);
         }
@@ -253,7 +254,10 @@ static resplit_status find_contiguous(opening *o, resplit_error *err)
                        "'%s' keeps dataset '%s' in external files, which is not handled: h5repack copies it into one",
                        o->path, o->hdf5->dataset);
     }
-    if (at == HADDR_UNDEF || bytes == 0) {
+    /* behind a user block, 1.10 adds the length of that to the address that is none */
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    bool there = H5Dget_space_status(o->dataset, &status) >= 0 && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+    if (at == HADDR_UNDEF || bytes == 0 || !there) {
         (void)H5Eclear2(H5E_DEFAULT);
         RS_TRY(allocate((void **)&o->array->offsets, 1, sizeof *o->array->offsets, err));
         o->array->offsets[0] = -1;

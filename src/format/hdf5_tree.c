@@ -26,6 +26,13 @@ typedef struct copying {
     resplit_status rc;
 } copying;
 
+hid_t rs_hdf5_root_properties(hid_t file)
+{
+    hid_t root = H5Gopen2(file, "/", H5P_DEFAULT), creation = root >= 0 ? H5Gget_create_plist(root) : -1;
+    rs_hdf5_close(root);
+    return creation;
+}
+
 hid_t rs_hdf5_make_links(void)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE);
@@ -181,7 +188,7 @@ static herr_t map_next(hid_t root, const char *name, const rs_hdf5_link *info, v
 static resplit_status walk(copying *c, rs_hdf5_on_link *next)
 {
     unsigned order = 0;
-    hid_t creation = H5Fget_create_plist(c->names->from);
+    hid_t creation = rs_hdf5_root_properties(c->names->from);
     bool tracked =
         creation >= 0 && H5Pget_link_creation_order(creation, &order) >= 0 && (order & H5P_CRT_ORDER_TRACKED) != 0;
     rs_hdf5_close(creation);
@@ -210,9 +217,12 @@ resplit_status rs_hdf5_copy_tree(const rs_hdf5_names *names, hid_t dataset, cons
     copying c = {.names = names, .dataset = dataset, .links = rs_hdf5_make_links(), .path = path, .err = err};
     H5O_type_t type;
     unsigned n_links;
-    resplit_status rc = rs_hdf5_look(names->from, names->origin, &type, &c.origin, &n_links)
-                            ? copy_all(&c)
-                            : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot look at '%s' in the source", names->origin);
+    uint64_t root;
+    bool found = rs_hdf5_look(names->from, names->origin, &type, &c.origin, &n_links)
+                 && rs_hdf5_look(names->from, "/", &type, &root, &n_links);
+    resplit_status rc = found ? note_seen(&c, root, "/") : RESPLIT_OK; /* groups may lead back to it */
+    rc = found ? (rc == RESPLIT_OK ? copy_all(&c) : rc)
+               : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot look at '%s' in the source", names->origin);
     for (size_t i = 0; i < c.n_seen; i++) {
         free(c.seen[i].name);
     }

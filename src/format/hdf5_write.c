@@ -178,7 +178,7 @@ static bool keep_root(const sealing *s, hid_t creation)
     if (s->origin_file < 0) {
         return true;
     }
-    hid_t old = H5Fget_create_plist(s->origin_file);
+    hid_t old = rs_hdf5_root_properties(s->origin_file);
     bool done = old >= 0 && H5Pget_link_creation_order(old, &links) >= 0
                 && H5Pset_link_creation_order(creation, links) >= 0 && H5Pget_attr_creation_order(old, &attributes) >= 0
                 && H5Pset_attr_creation_order(creation, attributes) >= 0;

@@ -16,6 +16,7 @@
 #include "format/hdf5_array.h"
 #include "format/parallel.h"
 #include "format/shard.h"
+#include "format/zarr_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -246,7 +247,8 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
                            "axis %d is cut unevenly, but chunks of a Zarr array are all alike%s", d,
                            kept ? ": give --chunks" : "");
         }
-        chunk[d] = kept && source->zarr != NULL ? source->zarr->chunk[d] : asked->length;
+        bool chunked = source->zarr != NULL || source->hdf5 != NULL; /* then chunks may be longer than the array */
+        chunk[d] = kept && chunked ? source->layout.axis[d].step : asked->length;
         if (chunk[d] == -1) {
             chunk[d] = shape[d];
         }
@@ -313,11 +315,33 @@ static resplit_status set_target_coding(const resplit_array *source, resplit_arr
     return array->encoded ? rs_array_set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1, err) : RESPLIT_OK;
 }
 
+/* Filters of HDF5 are codecs of Zarr. */
+static void inherit_chain(const resplit_array *source, const resplit_array *array, rs_chain *chain)
+{
+    rs_element from = rs_dtype_element(&source->dtype), to = rs_dtype_element(&array->dtype);
+    *chain = source->chain;
+    rs_chain_retype(chain, &from, &to);
+}
+
+/* The fill value of an HDF5 dataset as JSON; nothing for zero, which is what there is without a word, and after a cast. */
+static resplit_status inherit_fill(const resplit_array *source, const resplit_array *array, int version, rs_text *out,
+                                   resplit_error *err)
+{
+    bool zero = true;
+    for (int64_t i = 0; source->hdf5 != NULL && i < source->dtype.itemsize; i++) {
+        zero = zero && source->fill[i] == 0;
+    }
+    return zero || array->cast.kind != RS_CAST_NONE
+               ? RESPLIT_OK
+               : rs_zarr_fill_print(&source->dtype, source->fill, version, out, err);
+}
+
 resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   resplit_array *array, resplit_error *err)
 {
     int64_t chunk[RS_MAX_NDIM], shard[RS_MAX_NDIM];
     rs_chain chain = {0};
+    rs_text fill = {0};
     bool sharded;
     rs_zarr_wish wish = {.version = array->format == &rs_format_zarr2 ? 2 : 3, .shape = shape, .chunk = chunk};
     RS_TRY(choose_chunks(source, target, shape, chunk, err));
@@ -325,6 +349,9 @@ resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_tar
     wish.shard = sharded ? shard : NULL;
     if (target->codec != NULL) {
         RS_TRY(parse_codec(array, target->codec, &chain, err));
+        wish.chain = &chain;
+    } else if (source->hdf5 != NULL) {
+        inherit_chain(source, array, &chain);
         wish.chain = &chain;
     }
     wish.has_order = target->order != '\0' || source->zarr == NULL;
@@ -337,7 +364,11 @@ resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_tar
     if (array->zarr == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
     }
-    RS_TRY(rs_zarr_derive(source->zarr, &array->dtype, source->layout.ndim, &wish, array->zarr, err));
+    RS_TRY(inherit_fill(source, array, wish.version, &fill, err));
+    wish.fill = fill.s;
+    resplit_status rc = rs_zarr_derive(source->zarr, &array->dtype, source->layout.ndim, &wish, array->zarr, err);
+    rs_text_release(&fill);
+    RS_TRY(rc);
     rs_dtype_release(&array->dtype);
     RS_TRY(fill_array(array, err));
     return set_target_coding(source, array, err);
