@@ -12,7 +12,7 @@ static const rs_codec *const codecs[] = {
     &rs_codec_lz4,      &rs_codec_bz2,        &rs_codec_lzma,     &rs_codec_shuffle,
     &rs_codec_delta,    &rs_codec_astype,     &rs_codec_bitround, &rs_codec_quantize,
     &rs_codec_crc32,    &rs_codec_crc32c,     &rs_codec_adler32,  &rs_codec_fixedscaleoffset,
-    &rs_codec_packbits, &rs_codec_fletcher32,
+    &rs_codec_packbits, &rs_codec_fletcher32, &rs_codec_lzf,      &rs_codec_lz4_hdf5,
 };
 
 enum { N_CODECS = sizeof codecs / sizeof codecs[0], SETTINGS = 12 };
@@ -29,7 +29,8 @@ const rs_codec *rs_codec_find(int version, const char *name)
     size_t skip = version == 3 && strncmp(name, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
     for (int i = 0; i < N_CODECS; i++) {
         const char *own = version == 3 && skip == 0 ? codecs[i]->name : codecs[i]->id;
-        if (own != NULL && strcmp(own, name + skip) == 0) {
+        bool foreign = codecs[i]->is_hdf5 && version >= 2;
+        if (own != NULL && !foreign && strcmp(own, name + skip) == 0) {
             return codecs[i];
         }
     }
@@ -211,6 +212,11 @@ bool rs_stage_is_compressor(const rs_stage *stage)
 bool rs_stage_is_on_elements(const rs_stage *stage)
 {
     return stage->codec->kind == RS_ON_ELEMENTS;
+}
+
+bool rs_stage_is_hdf5(const rs_stage *stage)
+{
+    return stage->codec->is_hdf5;
 }
 
 bool rs_stage_is_lossless(const rs_stage *stage)

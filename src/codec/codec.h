@@ -16,7 +16,7 @@
 
 #include "base/json.h"
 
-enum { RS_MAX_STAGES = 8 };
+enum { RS_MAX_STAGES = 8, RS_BY_HDF5 = 1 /* a version, for codecs that only HDF5 has, too */ };
 
 /* The type of an element, as far as codecs need it: NumPy's kind and byte order. */
 typedef struct rs_element {
@@ -62,6 +62,9 @@ rs_element rs_stage_element(const rs_stage *stage);
 /* Version 2 has filters and then at most one compressor; version 3 has stages on elements before those on bytes. */
 bool rs_stage_is_compressor(const rs_stage *stage);
 bool rs_stage_is_on_elements(const rs_stage *stage);
+
+/* Zarr has no such codec. */
+bool rs_stage_is_hdf5(const rs_stage *stage);
 
 /* Decoding gives back what was encoded, bit for bit. Not: quantize, bitround, fixedscaleoffset, some astype. */
 bool rs_stage_is_lossless(const rs_stage *stage);

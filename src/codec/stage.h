@@ -13,7 +13,7 @@
 
 #include "codec/codec.h"
 
-enum { RS_BY_USER = 0 }; /* a version: settings that a user wrote; the others are 2 and 3 */
+enum { RS_BY_USER = 0 }; /* a version: settings that a user wrote; the others are those of Zarr, and RS_BY_HDF5 */
 
 typedef enum rs_codec_kind { RS_ON_ELEMENTS, RS_ON_BYTES, RS_COMPRESSOR } rs_codec_kind;
 
@@ -33,6 +33,7 @@ struct rs_codec {
     uint32_t decides;        /* bit i: set.number[i] matters for decoding */
     int item;                /* 1 + the setting that is the size of an element; 0: there is none */
     bool is_sized;           /* what comes out has the size that bound says */
+    bool is_hdf5;            /* only HDF5 has it */
     bool is_lossless;        /* when there is no function that knows better */
 
     resplit_status (*configure)(rs_stage *stage, int version, const rs_json *config, resplit_error *err);
@@ -60,7 +61,8 @@ struct rs_codec {
 
 extern const rs_codec rs_codec_blosc, rs_codec_zstd, rs_codec_zlib, rs_codec_gzip, rs_codec_lz4, rs_codec_bz2,
     rs_codec_lzma, rs_codec_shuffle, rs_codec_delta, rs_codec_fixedscaleoffset, rs_codec_quantize, rs_codec_bitround,
-    rs_codec_astype, rs_codec_packbits, rs_codec_crc32, rs_codec_crc32c, rs_codec_adler32, rs_codec_fletcher32;
+    rs_codec_astype, rs_codec_packbits, rs_codec_crc32, rs_codec_crc32c, rs_codec_adler32, rs_codec_fletcher32,
+    rs_codec_lzf, rs_codec_lz4_hdf5;
 
 /* By "id" of version 2, or by name of version 3; NULL: not known. */
 const rs_codec *rs_codec_find(int version, const char *name);

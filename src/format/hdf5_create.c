@@ -79,18 +79,26 @@ static resplit_status set_fill(const resplit_array *source, resplit_array *array
     return RESPLIT_OK;
 }
 
-/* What others call gzip is a zlib stream in HDF5: the same compression in another envelope. */
+/* What others call gzip is a zlib stream in HDF5, and its lz4 has another head: the same compression in another envelope. */
+static const struct {
+    const char *word, *own;
+    bool keep; /* the settings */
+} same[] = {{"gzip", "zlib", true}, {"deflate", "zlib", true}, {"lz4", "lz4-hdf5", false}};
+
 static resplit_status add_words(const char *codec, rs_text *out, resplit_error *err)
 {
-    static const char *const same[] = {"gzip", "deflate"};
     for (const char *at = codec; *at != '\0';) {
         size_t word = strcspn(at, ":+"), all = strcspn(at, "+");
-        bool swap = false;
+        const char *own = NULL;
+        bool keep = true;
         for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-            swap = swap || (strlen(same[i]) == word && memcmp(same[i], at, word) == 0);
+            if (strlen(same[i].word) == word && memcmp(same[i].word, at, word) == 0) {
+                own = same[i].own;
+                keep = same[i].keep;
+            }
         }
-        RS_TRY(
-            rs_text_add(out, err, "%s%.*s", swap ? "zlib" : "", (int)(swap ? all - word : all), swap ? at + word : at));
+        RS_TRY(own != NULL ? rs_text_add(out, err, "%s%.*s", own, keep ? (int)(all - word) : 0, at + word)
+                           : rs_text_add(out, err, "%.*s", (int)all, at));
         at += all;
         if (*at == '+') {
             RS_TRY(rs_text_add(out, err, "+"));

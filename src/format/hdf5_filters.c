@@ -32,6 +32,8 @@ static const filter filters[] = {
     {H5Z_FILTER_SHUFFLE, "shuffle", "elementsize"},
     {H5Z_FILTER_FLETCHER32, "fletcher32", NULL},
     {BZIP2, "bz2", "level"},
+    {LZF, "lzf", NULL},
+    {LZ4, "lz4-hdf5", "blocksize"},
     {BLOSC, "blosc", NULL},
     {ZSTD, "zstd", "level"},
 };
@@ -45,8 +47,6 @@ static const struct {
 } lacking[] = {{H5Z_FILTER_SZIP, "szip"},
                {H5Z_FILTER_NBIT, "nbit"},
                {H5Z_FILTER_SCALEOFFSET, "scaleoffset"},
-               {LZF, "lzf"},
-               {LZ4, "lz4"},
                {BITSHUFFLE, "bitshuffle"},
                {ZFP, "zfp"},
                {BLOSC2, "blosc2"}};
@@ -98,7 +98,7 @@ static resplit_status add_stage(const filter *f, const unsigned *values, size_t 
         rc = rs_json_parse(text.s, text.n, "filter", &document, err);
     }
     if (rc == RESPLIT_OK) {
-        rc = rs_chain_add(out, 2, f->codec, rs_json_root(document), element, err);
+        rc = rs_chain_add(out, RS_BY_HDF5, f->codec, rs_json_root(document), element, err);
         rs_json_free(document);
     }
     rs_text_release(&text);
@@ -163,17 +163,25 @@ static resplit_status add_filter(hid_t creation, const filter *f, const rs_stage
                                  int64_t bytes, resplit_error *err)
 {
     unsigned values[MAX_VALUES] = {0};
-    int64_t level = setting(config, "level", 0);
+    size_t n = f->key != NULL ? 1 : 0;
+    int64_t level = f->key != NULL ? setting(config, f->key, 0) : 0;
     herr_t rc;
+    if (f->id == BLOSC) {
+        set_blosc(config, stage, bytes, values);
+        n = 7;
+    } else if (f->id == LZF) { /* as h5py's: revision of the filter, version of the format */
+        values[0] = 4;
+        values[1] = 0x0105;
+        values[2] = (unsigned)bytes;
+        n = 3;
+    } else {
+        values[0] = (unsigned)level;
+    }
     switch (f->id) {
     case H5Z_FILTER_DEFLATE: rc = H5Pset_deflate(creation, (unsigned)(level < 0 ? 6 : level)); break;
     case H5Z_FILTER_SHUFFLE: rc = H5Pset_shuffle(creation); break;
     case H5Z_FILTER_FLETCHER32: rc = H5Pset_fletcher32(creation); break;
-    case BLOSC:
-        set_blosc(config, stage, bytes, values);
-        rc = H5Pset_filter(creation, f->id, H5Z_FLAG_OPTIONAL, 7, values);
-        break;
-    default: values[0] = (unsigned)level; rc = H5Pset_filter(creation, f->id, H5Z_FLAG_OPTIONAL, 1, values);
+    default: rc = H5Pset_filter(creation, f->id, H5Z_FLAG_OPTIONAL, n, values);
     }
     return rc >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EUNSUPPORTED, "cannot use filter %s in HDF5", f->codec);
 }
@@ -199,9 +207,10 @@ static resplit_status add_codec(hid_t creation, const rs_stage *stage, const rs_
         }
     }
     const rs_json *id = rs_json_get(config, "id");
-    return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                   "HDF5 has no filter for codec %.*s: give zlib, shuffle+zlib, fletcher32, zstd, blosc, bz2 or none",
-                   id != NULL ? (int)id->n : 0, id != NULL ? id->text : "");
+    return rs_fail(
+        err, RESPLIT_EUNSUPPORTED,
+        "HDF5 has no filter for codec %.*s: give zlib, shuffle+zlib, fletcher32, zstd, blosc, lz4, lzf, bz2 or none",
+        id != NULL ? (int)id->n : 0, id != NULL ? id->text : "");
 }
 
 resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_t bytes, resplit_error *err)

@@ -18,7 +18,8 @@
 
 typedef struct sealing {
     const resplit_array *array;
-    const char *path;
+    const char *path; /* of the target, for messages */
+    const char *data; /* where it grows */
     int64_t floor;
     rs_array_entry *entry;
     void *payload;
@@ -191,7 +192,7 @@ static resplit_status make_file(sealing *s, resplit_error *err)
     rs_hdf5_io io = {.floor = s->floor};
     hid_t access = rs_hdf5_access(&io), creation = H5Pcreate(H5P_FILE_CREATE);
     if (access >= 0 && creation >= 0 && keep_root(s, creation)) {
-        s->file = H5Fcreate(s->path, H5F_ACC_TRUNC, creation, access);
+        s->file = H5Fcreate(s->data, H5F_ACC_TRUNC, creation, access);
     }
     rs_hdf5_close(creation);
     rs_hdf5_close(access);
@@ -260,7 +261,8 @@ resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_arr
     rs_hdf5_session session;
     struct stat st;
     sealing s = {.array = array,
-                 .path = path,
+                 .path = array->path,
+                 .data = path,
                  .entry = entry,
                  .payload = payload,
                  .origin_file = -1,

@@ -315,6 +315,18 @@ static resplit_status set_target_coding(const resplit_array *source, resplit_arr
     return array->encoded ? rs_array_set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1, err) : RESPLIT_OK;
 }
 
+static resplit_status check_chain(const rs_chain *chain, resplit_error *err)
+{
+    char text[200];
+    for (int i = 0; i < chain->n; i++) {
+        if (rs_stage_is_hdf5(&chain->stage[i])) {
+            return rs_fail(err, RESPLIT_EUNSUPPORTED, "Zarr has no codec '%s': give another, as --codec zstd",
+                           rs_chain_text(chain, text));
+        }
+    }
+    return RESPLIT_OK;
+}
+
 /* Filters of HDF5 are codecs of Zarr. */
 static void inherit_chain(const resplit_array *source, const resplit_array *array, rs_chain *chain)
 {
@@ -354,6 +366,7 @@ resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_tar
         inherit_chain(source, array, &chain);
         wish.chain = &chain;
     }
+    RS_TRY(check_chain(&chain, err));
     wish.has_order = target->order != '\0' || source->zarr == NULL;
     if (wish.has_order) {
         rs_order_set(source->layout.ndim, array->order == '\0' ? 'C' : array->order, wish.order);
