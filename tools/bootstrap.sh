@@ -49,6 +49,7 @@ look() {
     need libblosc-dev pkg-config --exists blosc
     need libdeflate-dev pkg-config --exists libdeflate
     need liblzma-dev pkg-config --exists liblzma
+    need zlib1g-dev pkg-config --exists zlib
     need libbz2-dev includes bzlib.h
     need libhdf5-dev hdf5
     case $what in build) return ;; esac

@@ -35,6 +35,7 @@ LIBRARIES = {
     "lzma.h": ["codec"],
     "hdf5.h": ["format"],
     "H5FDdevelop.h": ["format"],
+    "zlib.h": ["codec"],
 }
 
 BANNED = {

@@ -104,6 +104,9 @@ int64_t rs_coder_bytes(const rs_chain *chain, int64_t n, bool encode);
 resplit_status rs_coder_new(const rs_chain *chain, int64_t n, bool encode, rs_coder **out, resplit_error *err);
 void rs_coder_free(rs_coder *coder);
 
+/* The next block has `n` bytes of elements: no more than the coder was made for. */
+void rs_coder_fit(rs_coder *coder, int64_t n);
+
 /* `out` has room for rs_chain_bound bytes; *n_out of them are filled. `in` is not changed. A chain without stages copies. */
 resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err);
 

@@ -122,6 +122,14 @@ out:
     return RESPLIT_OK;
 }
 
+void rs_coder_fit(rs_coder *coder, int64_t n)
+{
+    coder->size[0] = n;
+    for (int i = 0; i < coder->chain->n; i++) { /* no more than before: contexts and areas are large enough */
+        coder->size[i + 1] = rs_stage_bound(&coder->chain->stage[i], coder->size[i]);
+    }
+}
+
 void rs_coder_free(rs_coder *coder)
 {
     if (coder == NULL) {
