@@ -18,11 +18,14 @@ static int exit_of(resplit_status status)
 
 bool cli_is_file_name(const char *path)
 {
-    static const char *const SUFFIXES[] = {".npy", ".raw", ".bin"};
+    static const char *const SUFFIXES[] = {".npy", ".raw", ".bin",    ".nii",   ".nii.gz",
+                                           ".img", ".hdr", ".img.gz", ".hdr.gz"};
     size_t n = strlen(path);
 
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
-        if (n > 4 && strcmp(path + n - 4, SUFFIXES[i]) == 0)
+        size_t k = strlen(SUFFIXES[i]);
+
+        if (n > k && strcmp(path + n - k, SUFFIXES[i]) == 0)
             return true;
     }
     return false;

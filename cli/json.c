@@ -225,6 +225,8 @@ bool cli_json_result(const struct cli_result *result, struct cli_list *list, res
         add_roi(out, result);
     add_chunks(out, "chunks_from", source->ndim, source->chunks, source->shape);
     add_chunks(out, "chunks_to", target->ndim, target->chunks, target->shape);
+    if (target->notes)
+        cli_out_text(out, "notes", target->notes);
     add_buffer(out, plan);
     add_loops(out, plan);
     cli_out_integer(out, "memory", plan->memory);
@@ -265,6 +267,8 @@ bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_erro
         else
             cli_out_null(out, "ratio");
     }
+    if (info->notes)
+        cli_out_text(out, "notes", info->notes);
     add_fingerprint(out, info->fingerprint);
     return end_object(out, list, err);
 }

@@ -101,7 +101,7 @@ static void print_chunks(int ndim, const resplit_chunks *chunks, const int64_t *
 
 bool cli_is_encoded(const resplit_info *info)
 {
-    return info->dataset || (info->format && strncmp(info->format, "zarr", 4) == 0);
+    return info->dataset || info->codec || (info->format && strncmp(info->format, "zarr", 4) == 0);
 }
 
 /* "zarr3, zstd:3, in shards of 64 x 64" */
@@ -133,6 +133,19 @@ static void print_grid(const resplit_info *info)
     if (info->path)
         printf(", '%s%s%s'", info->path, info->dataset ? ":" : "", info->dataset ? info->dataset : "");
     printf("\n");
+}
+
+/* One sentence a line. */
+static void print_notes(const resplit_info *info)
+{
+    const char *at = info->notes;
+
+    while (at && *at) {
+        int n = (int)strcspn(at, "\n");
+
+        printf("%-14s%.*s\n", "note", n, at);
+        at += n + (at[n] == '\n');
+    }
 }
 
 static void print_array(const char *label, const resplit_info *info)
@@ -349,6 +362,8 @@ void cli_report_result(const struct cli_result *result)
     print_grid(result->source);
     printf("%-14s", "to");
     print_grid(result->target);
+    print_notes(result->source);
+    print_notes(result->target);
     printf("%-14s%s\n", "memory", memory);
     cli_explain_device(&result->plan->device);
     print_how(result);
@@ -398,6 +413,7 @@ void cli_report_info(const resplit_info *info)
         printf("%-14s%s\n", "names", info->pattern);
     if (cli_is_encoded(info))
         print_stored(info);
+    print_notes(info);
     if (info->fingerprint)
         printf("%-14s%016" PRIx64 "\n", "fingerprint", info->fingerprint);
 }

@@ -68,12 +68,12 @@ static resplit_status say_where(const rs_block_file *file, resplit_status rc, re
 resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *file, char *staging, char *place,
                              char **data, rs_cursor *cursor, resplit_error *err)
 {
-    int64_t n = element_bytes(file);
+    int64_t n = element_bytes(file), head = rs_array_block_offset(file->array, file->index);
     rs_place at;
     rs_cursor moved = {.next = -1};
     bytes b;
-    char *stored;
-    *data = place != NULL ? place : staging + rs_stored_room(file->array->most_stored);
+    char *stored, *area = staging + rs_stored_room(file->array->most_stored);
+    *data = place != NULL ? place : area + head;
     cursor->seeks++;
     cursor->bytes += n;
     RS_TRY(locate(file, &at, err));
@@ -92,7 +92,12 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
     rs_block_file raw = as_bytes(file, &b, at.offset);
     RS_TRY(rs_file_read_box(io, &raw, &b.box, staging, &stored, &moved, err));
     cursor->stored += at.bytes;
-    return say_where(file, rs_decode_skipping(decoder, at.skip, stored, at.bytes, *data, err), err);
+    rs_coder_fit(decoder, head + n);
+    resplit_status rc = rs_decode_skipping(decoder, at.skip, stored, at.bytes, head > 0 ? area : *data, err);
+    if (rc == RESPLIT_OK && head > 0 && place != NULL) { /* the head is not wanted there */
+        memcpy(place, area + head, (size_t)n);
+    }
+    return say_where(file, rc, err);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -197,24 +202,49 @@ static void cast_block(rs_worker *worker, const rs_step *step, const char *eleme
     sum->n_rounded -= outside * one.n_rounded;
 }
 
+/* What is encoded together with the elements, before them. */
+static resplit_status put_head(const resplit_array *array, const int64_t *index, int64_t n, char *area,
+                               resplit_error *err)
+{
+    rs_text head = {0};
+    if (n <= 0) {
+        return RESPLIT_OK;
+    }
+    memset(area, 0, (size_t)n); /* of a pair, whose header is elsewhere, nobody knows what stood there */
+    resplit_status rc = rs_array_block_head(array, index, &head, err);
+    if (rc == RESPLIT_OK && head.n > 0) {
+        memcpy(area, head.s, (size_t)rs_min((int64_t)head.n, n));
+    }
+    rs_text_release(&head);
+    return rc;
+}
+
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
                               resplit_error *err)
 {
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
     int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
-    int64_t n_stored = n, room = rs_stored_room(rs_chain_bound(&target->chain, n));
-    char *elements = rs_block_assemble(worker, step, pieces, NULL, staging + room);
+    int64_t head = rs_array_block_offset(target, step->block), n_stored = head + n;
+    char *area = staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
+    char *elements = rs_block_assemble(worker, step, pieces, NULL, place);
     worker->cursor.seeks++;
     worker->cursor.bytes += items * run->problem->itemsize;
     if (rs_run_casts(run)) {
-        cast_block(worker, step, elements, staging + room);
-        elements = staging + room;
+        cast_block(worker, step, elements, place);
+        elements = place;
     }
-    if (!target->write_empty && rs_is_filled(elements, n, target->fill, target->dtype.itemsize)) {
+    if (target->fill != NULL && !target->write_empty
+        && rs_is_filled(elements, n, target->fill, target->dtype.itemsize)) {
         return RESPLIT_OK;
     }
-    RS_TRY(rs_encode(worker->encoder, elements, staging, &n_stored, err));
+    if (head > 0 && elements != place) {
+        memcpy(place, elements, (size_t)n);
+        elements = place;
+    }
+    RS_TRY(put_head(target, step->block, head, area, err));
+    rs_coder_fit(worker->encoder, head + n);
+    RS_TRY(rs_encode(worker->encoder, elements - head, staging, &n_stored, err));
     return store(worker, step, staging, n_stored, err);
 }
 

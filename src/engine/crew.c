@@ -50,27 +50,14 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
 }
 
-/* Of the largest block, which for encoded blocks is every one. */
-static int64_t block_bytes(const rs_layout *layout, int64_t itemsize)
-{
-    int64_t n = itemsize;
-    for (int d = 0; d < layout->ndim; d++) {
-        rs_span first = rs_axis_stored(&layout->axis[d], 0);
-        n *= first.hi - first.lo;
-    }
-    return n;
-}
-
 static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit_error *err)
 {
-    const rs_layout *source = &run->problem->source, *target = &run->problem->target;
-    if (run->source->encoded && !run->problem->verbatim) {
-        RS_TRY(rs_coder_new(&run->source->chain, block_bytes(source, run->source->dtype.itemsize), false,
-                            &worker->decoder, err));
+    const resplit_array *source = run->source, *target = run->target;
+    if (source->encoded && !run->problem->verbatim) {
+        RS_TRY(rs_coder_new(&source->chain, rs_array_coded_bytes(source), false, &worker->decoder, err));
     }
-    if (run->target->encoded && !run->problem->verbatim) { /* a target that is only compared with is decoded */
-        RS_TRY(rs_coder_new(&run->target->chain, block_bytes(target, run->target->dtype.itemsize), run->targets.write,
-                            &worker->encoder, err));
+    if (target->encoded && !run->problem->verbatim) { /* a target that is only compared with is decoded */
+        RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
     }
     return RESPLIT_OK;
 }

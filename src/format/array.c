@@ -8,6 +8,7 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
+#include "format/nifti_array.h"
 #include "format/zarr.h"
 
 const char *rs_shape_text(int ndim, const int64_t *shape, char text[RS_SHAPE_TEXT])
@@ -36,6 +37,9 @@ void rs_array_close(resplit_array *array)
     }
     free(array->zarr);
     rs_hdf5_free(array->hdf5);
+    rs_nifti_release(array->nifti);
+    free(array->nifti);
+    rs_text_release(&array->notes);
     free(array->fill);
     free(array->pad);
     free(array->wished_codec);
@@ -134,7 +138,7 @@ resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape
     return RESPLIT_OK;
 }
 
-resplit_status rs_pattern_default(int ndim, const rs_format *format, char **out, resplit_error *err)
+resplit_status rs_pattern_default(int ndim, const char *suffix, char **out, resplit_error *err)
 {
     rs_text text = {0};
     resplit_status rc = RESPLIT_OK;
@@ -144,7 +148,7 @@ resplit_status rs_pattern_default(int ndim, const rs_format *format, char **out,
         rc = rs_text_add(&text, err, d > 0 ? "_{%d}" : "{%d}", d);
     }
     if (rc == RESPLIT_OK) {
-        rc = rs_text_add(&text, err, "%s%s", ndim == 0 ? "0" : "", format->suffixes[0]);
+        rc = rs_text_add(&text, err, "%s%s", ndim == 0 ? "0" : "", suffix);
     }
     if (rc == RESPLIT_OK && (*out = rs_strdup(text.s)) == NULL) {
         rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");
@@ -205,6 +209,7 @@ static void fill_info(resplit_array *array)
     info->order = array->order;
     info->folder = array->pattern != NULL || array->zarr != NULL;
     info->pattern = array->pattern;
+    info->notes = array->notes.n > 0 ? array->notes.s : NULL;
     info->ndim = array->layout.ndim;
     for (int d = 0; d < info->ndim; d++) {
         const rs_axis *axis = &array->layout.axis[d];
@@ -282,8 +287,25 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
     return array->offsets != NULL ? array->offsets[number] : array->data_offset + number * array->stride;
 }
 
+int64_t rs_array_coded_bytes(const resplit_array *array)
+{
+    int64_t n = array->dtype.itemsize,
+            head = array->data_offset; /* n fits: no block is larger than the array's files */
+    for (int d = 0; d < array->layout.ndim; d++) {
+        rs_span first = rs_axis_stored(&array->layout.axis[d], 0);
+        n *= rs_max(first.hi - first.lo, rs_axis_longest(&array->layout.axis[d]));
+    }
+    for (int64_t i = 0; array->offsets != NULL && i < array->info.n_blocks; i++) {
+        head = rs_max(head, array->offsets[i]);
+    }
+    return n + head;
+}
+
 resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
 {
+    if (array->nifti != NULL) {
+        return array->nifti->pair ? RESPLIT_OK : rs_nifti_block_head(array, index, out, err);
+    }
     /* borrows the type: not released */
     rs_head head = {.dtype = array->dtype, .ndim = array->layout.ndim, .order = array->order};
     if (array->format->make_head == NULL || array->hdf5 != NULL) {

@@ -23,8 +23,8 @@ resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, co
 resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape, const resplit_chunks *chunks,
                             resplit_error *err);
 
-/* "{0}_{1}" and the suffix of the format; the caller frees *out. */
-resplit_status rs_pattern_default(int ndim, const rs_format *format, char **out, resplit_error *err);
+/* "{0}_{1}" and the suffix; the caller frees *out. */
+resplit_status rs_pattern_default(int ndim, const char *suffix, char **out, resplit_error *err);
 
 /* Bytes before the data of new blocks: one number that serves all, also the one with the longest header. */
 resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err);
@@ -61,6 +61,9 @@ resplit_status rs_blockfile_check_size(const char *path, int64_t size, int64_t o
 
 /* 'C' or 'F', or 0 for a head to which it makes no difference: at most one axis is longer than 1. */
 char rs_head_order(const rs_head *head);
+
+/* Of an array that was opened, and is finished: its blocks are compressed; bytes of the largest, and of all of them. */
+resplit_status rs_array_set_encoded(resplit_array *array, int64_t most, int64_t all, resplit_error *err);
 
 /* A whole folder. */
 resplit_status rs_folder_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err);

@@ -7,18 +7,20 @@
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
 #include "format/literal.h"
+#include "format/nifti_array.h"
 #include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
 {
-    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy, raw, zarr2, zarr3 or hdf5", name);
+    return rs_fail(err, RESPLIT_EINVAL,
+                   "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1 or nifti2", name);
 }
 
 /* A name whose suffix says one format must not hold the other. */
 static resplit_status check_suffix(const rs_format *format, const char *name, resplit_error *err)
 {
     const rs_format *named = name == NULL ? NULL : rs_format_by_suffix(name);
-    if (named != NULL && named != format) {
+    if (named != NULL && named != format && named != format->family) {
         return rs_fail(err, RESPLIT_EINVAL, "'%.300s' is the name of a %s file, but the format is %s", name,
                        named->name, format->name);
     }
@@ -112,7 +114,8 @@ static resplit_status choose_names(const char *path, const char *pattern, bool f
         return RESPLIT_OK;
     }
     if (pattern == NULL) {
-        return rs_pattern_default(array->layout.ndim, array->format, &array->pattern, err);
+        const char *suffix = array->suffix != NULL ? array->suffix : array->format->suffixes[0];
+        return rs_pattern_default(array->layout.ndim, suffix, &array->pattern, err);
     }
     if (!rs_utf8_is_valid(pattern, strlen(pattern))) {
         return rs_fail(err, RESPLIT_EINVAL, "bad pattern '%s': it is not UTF-8, so no manifest could hold it", pattern);
@@ -208,16 +211,19 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
         return RESPLIT_OK;
     }
     RS_TRY(rs_hdf5_check_plain(source, array->format, err));
-    RS_TRY(check_plain(target, array->format, err));
+    bool nifti = rs_format_is_nifti(array->format);
+    array->wished_format = target->format != NULL;
+    RS_TRY(nifti ? rs_nifti_array_begin(path, source, target, shape, array, err)
+                 : check_plain(target, array->format, err));
     if (array->order == '\0') { /* of a Zarr array: neither C nor F */
         array->order = 'C';
     }
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
-    RS_TRY(rs_array_set_offset(array, err));
+    RS_TRY(nifti ? rs_nifti_array_head(source, shape, array, err) : rs_array_set_offset(array, err));
     RS_TRY(rs_array_finish(array, err));
     set_cast_cost(array);
-    return RESPLIT_OK;
+    return nifti ? rs_nifti_array_end(source, array, err) : RESPLIT_OK;
 }
 
 static bool names_hdf5(const resplit_target *target)
@@ -235,10 +241,15 @@ resplit_status rs_array_create(const char *path, const resplit_array *source, co
     }
     char *file = NULL, *dataset = NULL;
     RS_TRY(rs_array_new(out, err));
+    rs_text data = {0}; /* the header of a NIfTI pair is a name for both */
     resplit_status rc = path != NULL ? rs_hdf5_split(path, names_hdf5(target), &file, &dataset, err) : RESPLIT_OK;
-    if (rc == RESPLIT_OK) {
-        rc = fill_target(file != NULL ? file : path, dataset, source, target == NULL ? &plain : target, *out, err);
+    if (rc == RESPLIT_OK && path != NULL) {
+        rc = rs_nifti_data_name(file != NULL ? file : path, &data, err);
     }
+    if (rc == RESPLIT_OK) {
+        rc = fill_target(data.s, dataset, source, target == NULL ? &plain : target, *out, err);
+    }
+    rs_text_release(&data);
     free(file);
     free(dataset);
     if (rc != RESPLIT_OK) {
@@ -260,6 +271,7 @@ static resplit_status fill_described(const resplit_spec *spec, resplit_array *ar
     if (array->format == NULL) {
         array->format = &rs_format_raw;
     }
+    array->suffix = rs_format_is_nifti(array->format) ? ".nii" : NULL;
     array->order = spec->order == '\0' ? 'C' : spec->order;
     RS_TRY(rs_dtype_parse(spec->dtype, &array->dtype, err));
     RS_TRY(rs_array_cut(array, spec->ndim, spec->shape, spec->chunks, err));

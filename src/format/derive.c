@@ -87,6 +87,7 @@ static resplit_status find_type(derivation *v, resplit_array *array, resplit_err
     RS_TRY(rs_blockfile_read(v->format, v->folder->fd, v->first, shown, &file, NULL, err));
     v->head = file.head; /* moved */
     v->ndim = v->head.ndim;
+    array->format = v->format = v->head.format != NULL ? v->head.format : v->format;
     if (spec->shape != NULL && spec->ndim != v->ndim) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' has %d axes, but a shape of %d was given", shown, v->ndim,
                        spec->ndim);

@@ -10,12 +10,17 @@ extern const rs_format rs_format_raw;
 extern const rs_format rs_format_zarr2, rs_format_zarr3; /* no files with blocks of their own: see zarr_array.h */
 
 extern const rs_format rs_format_hdf5;
+extern const rs_format rs_format_nifti;                    /* any version, by suffix */
+extern const rs_format rs_format_nifti1, rs_format_nifti2; /* what it turns out to be */
 
 /* The drivers by number, from 0; NULL past the last. */
 const rs_format *rs_format_at(int i);
 
 /* Whether a file begins like a .npy file: content decides, the suffix is only a hint. */
 resplit_status rs_npy_probe(int fd, const char *path, bool *out, resplit_error *err);
+
+/* Whether a file begins like a NIfTI file that is not compressed. */
+resplit_status rs_nifti_probe_file(int fd, const char *path, bool *out, resplit_error *err);
 
 /*
  * Elements of a shape, and their bytes. False when they do not fit an int64_t; an axis of no length does not excuse the

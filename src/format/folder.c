@@ -12,6 +12,7 @@
 
 #include "format/drivers.h"
 #include "format/manifest.h"
+#include "format/nifti_array.h"
 
 resplit_status rs_folder_list(const rs_folder *folder, rs_folder_visit visit, void *payload, resplit_error *err)
 {
@@ -62,6 +63,9 @@ static resplit_status fill_from_manifest(const rs_manifest *manifest, resplit_ar
     array->pattern = rs_strdup(spec->pattern);
     if (array->pattern == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");
+    }
+    if (manifest->header != NULL && rs_format_is_nifti(array->format)) {
+        RS_TRY(rs_nifti_from_hex(manifest->header, RS_MANIFEST_NAME, array, err));
     }
     RS_TRY(rs_dtype_parse(spec->dtype, &array->dtype, err));
     RS_TRY(rs_array_cut(array, spec->ndim, spec->shape, spec->chunks, err));

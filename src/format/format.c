@@ -2,12 +2,15 @@
 /* format.c - the table of drivers. */
 #include "format/format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/drivers.h"
+#include "format/nifti.h"
 
 static const rs_format *const drivers[] = {
-    &rs_format_npy, &rs_format_raw, &rs_format_zarr2, &rs_format_zarr3, &rs_format_hdf5, NULL,
+    &rs_format_npy,  &rs_format_raw,   &rs_format_zarr2,  &rs_format_zarr3,
+    &rs_format_hdf5, &rs_format_nifti, &rs_format_nifti1, &rs_format_nifti2, NULL,
 };
 
 const rs_format *rs_format_at(int i)
@@ -44,6 +47,8 @@ void rs_head_release(rs_head *head)
 {
     if (head != NULL) {
         rs_dtype_release(&head->dtype);
+        rs_nifti_release(head->nifti);
+        free(head->nifti);
         *head = (rs_head){0};
     }
 }

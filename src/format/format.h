@@ -28,20 +28,27 @@ typedef struct rs_head {
     rs_dtype dtype; /* owned: rs_head_release */
     int ndim;
     int64_t shape[RS_MAX_NDIM];
-    char order;          /* 'C' or 'F' */
-    int64_t data_offset; /* bytes before the data */
+    char order;                     /* 'C' or 'F' */
+    int64_t data_offset;            /* bytes before the data */
+    const struct rs_format *format; /* which of a family it is; NULL: the one that was asked */
+    struct rs_nifti *nifti;         /* owned; NULL: not NIfTI */
+    bool apart;                     /* this is a header alone: the data is in another file */
+    bool encoded;                   /* compressed, and the data with it */
 } rs_head;
 
 void rs_head_release(rs_head *head);
 
 typedef struct rs_format {
-    const char *name;            /* "npy": printed, and the word on the command line        */
-    const char *const *suffixes; /* NULL-terminated; the first one names new blocks          */
-    bool has_header;             /* the file describes itself                                */
+    const char *name;               /* "npy": printed, and the word on the command line        */
+    const char *const *suffixes;    /* NULL-terminated; the first one names new blocks          */
+    bool has_header;                /* the file describes itself                                */
+    const struct rs_format *family; /* the one that stands for all versions of it; NULL: has none */
     /* Parses the header of an open file of `size` bytes; every number is checked. NULL without header. */
     resplit_status (*parse_head)(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err);
     /* Appends the bytes that stand before the data of a block. NULL without header. */
     resplit_status (*make_head)(const rs_head *head, rs_text *out, resplit_error *err);
+    /* Appends the name of the file that has the header of block file `name`; nothing: that file itself. NULL: always. */
+    resplit_status (*head_name)(const char *name, rs_text *out, resplit_error *err);
 } rs_format;
 
 const rs_format *rs_format_by_name(const char *name);   /* NULL: none */
@@ -74,6 +81,10 @@ struct resplit_array {
     struct rs_zarr *zarr;       /* owned; NULL: not Zarr */
     struct rs_hdf5 *hdf5;       /* owned; NULL: not a dataset of an HDF5 file */
     int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
+    struct rs_nifti *nifti;     /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
+    const char *suffix;         /* of new blocks; NULL: the first of the format */
+    bool wished_format;         /* a target: the format was asked for by name */
+    rs_text notes;              /* what is not kept, for the public view */
     char codec[200];            /* the chain in words, for info */
     resplit_info info;          /* the public view of all this */
 };
@@ -166,7 +177,10 @@ typedef resplit_status rs_array_entry(void *payload, int64_t number, rs_place *o
 resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                              resplit_error *err);
 
-/* Bytes before the data of a block. */
+/* The most bytes that a block has before it is encoded, or after it is decoded: its elements, and a head before them. */
+int64_t rs_array_coded_bytes(const resplit_array *array);
+
+/* Bytes before the data of a block; of an encoded one, when it is decoded. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 
 /* Appends the header that a new block file starts with (nothing for raw): exactly rs_array_block_offset bytes. */

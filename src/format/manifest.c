@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "format/drivers.h"
 #include "format/literal.h"
+#include "format/nifti_array.h"
 
 enum {
     VERSION = 1,
@@ -85,6 +86,11 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
     }
     RS_TRY(add_hex(out, "fingerprint", fingerprint, err));
     RS_TRY(add_hex(out, "run", token, err));
+    if (array->nifti != NULL) {
+        RS_TRY(rs_text_add(out, err, "  \"header\": \""));
+        RS_TRY(rs_nifti_to_hex(array, out, err));
+        RS_TRY(rs_text_add(out, err, "\",\n"));
+    }
     return rs_text_add(out, err, "  \"data_offset\": %lld\n}\n", (long long)array->data_offset);
 }
 
@@ -246,6 +252,7 @@ static resplit_status get_words(reader *r, rs_manifest *out)
     out->spec.order = order == NULL ? '\0' : order[0];
     RS_TRY(copy_text(r, "dtype", &out->dtype));
     RS_TRY(copy_text(r, "pattern", &out->pattern));
+    RS_TRY(copy_text(r, "header", &out->header));
     out->spec.dtype = out->dtype;
     out->spec.pattern = out->pattern;
     return RESPLIT_OK;
@@ -381,6 +388,7 @@ void rs_manifest_release(rs_manifest *manifest)
 {
     free(manifest->dtype);
     free(manifest->pattern);
+    free(manifest->header);
     for (int d = 0; d < RS_MAX_NDIM; d++) {
         free(manifest->lengths[d]);
     }

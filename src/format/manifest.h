@@ -4,7 +4,7 @@
  *
  *     {"resplit": 1, "format": "npy", "dtype": "<u2", "order": "C", "shape": [100, 60],
  *      "chunks": [64, [10, 20, 30]], "pattern": "{0}_{1}.npy", "fingerprint": "9f86d081884c7d65", "run": "0123456789abcdef",
- *      "data_offset": 128}
+ *      "header": "5c010000...", "data_offset": 128}
  *
  * A number in "chunks" cuts evenly, a list gives the lengths. Keys that are not known are ignored.
  */
@@ -20,6 +20,7 @@ typedef struct rs_manifest {
     uint64_t fingerprint, token; /* 0: none */
     char *dtype;
     char *pattern;
+    char *header; /* of a NIfTI image, in hexadecimal digits */
     int64_t shape[RS_MAX_NDIM];
     resplit_chunks chunks[RS_MAX_NDIM];
     int64_t *lengths[RS_MAX_NDIM];

@@ -250,7 +250,7 @@ static resplit_status detect(survey *s, rs_text *out, resplit_error *err)
     RS_TRY(rs_folder_list(s->folder, look, s, err));
     if (s->n == 0) {
         return rs_fail(err, RESPLIT_EFORMAT, "'%s' holds no blocks: no file ends in %s", s->folder->path,
-                       s->only == NULL ? ".npy, .raw, .bin or .dat" : s->only->suffixes[0]);
+                       s->only == NULL ? ".npy, .raw, .bin, .dat, .nii, .nii.gz or .img" : s->only->suffixes[0]);
     }
     if (s->other[0] != '\0') {
         return rs_fail(err, RESPLIT_EFORMAT,
@@ -274,6 +274,7 @@ resplit_status rs_names_detect(const rs_folder *folder, char **pattern, resplit_
 
     *pattern = NULL;
     s.only = folder->spec->format == NULL ? NULL : rs_format_by_name(folder->spec->format);
+    s.only = s.only != NULL && s.only->family != NULL ? s.only->family : s.only; /* which has the suffixes */
     resplit_status rc = detect(&s, &text, err);
     if (rc == RESPLIT_OK && (*pattern = rs_strdup(text.s)) == NULL) {
         rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for a pattern");

@@ -11,6 +11,7 @@
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
 #include "format/manifest.h"
+#include "format/nifti_array.h"
 #include "format/zarr_array.h"
 
 /* An open regular file; a device or a pipe is refused without waiting for it. */
@@ -42,6 +43,52 @@ static resplit_status open_regular(int folder, const char *name, const char *pat
     return RESPLIT_OK;
 }
 
+static bool is_compressed(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".gz") == 0;
+}
+
+/* From the file that has it, which for some formats is beside the one with the data. */
+static resplit_status read_head(const rs_format *format, int folder, const char *name, const char *path, int fd,
+                                rs_blockfile *out, resplit_error *err)
+{
+    rs_text beside = {0}, shown = {0};
+    int head_fd = fd;
+    int64_t size = out->size;
+    uint64_t stamp = 0;
+    bool missing = false;
+    resplit_status rc = format->head_name == NULL ? RESPLIT_OK : format->head_name(name, &beside, err);
+    bool apart = beside.n > 0;
+    if (rc == RESPLIT_OK && apart) {
+        rc = format->head_name(path, &shown, err);
+    }
+    if (rc == RESPLIT_OK && apart) {
+        rc = open_regular(folder, beside.s, shown.s, &head_fd, &size, &stamp, &missing, err);
+    }
+    if (rc == RESPLIT_OK && missing) {
+        rc = rs_fail(err, RESPLIT_EFORMAT, "'%s' has no header: '%s' is missing", path, shown.s);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = format->parse_head(head_fd, size, apart ? shown.s : path, &out->head, err);
+    }
+    if (rc == RESPLIT_OK && out->head.apart != apart) {
+        rc = rs_fail(err, RESPLIT_EFORMAT, "the header in '%s' says that the voxels are in %s", apart ? shown.s : path,
+                     apart ? "the same file" : "another file, so that it would have to be named .hdr");
+        rs_head_release(&out->head);
+    }
+    if (rc == RESPLIT_OK && apart) {
+        out->stamp = rs_mix(out->stamp, (int64_t)stamp);
+        out->head.encoded = is_compressed(name);
+    }
+    if (apart && head_fd >= 0) {
+        close(head_fd);
+    }
+    rs_text_release(&beside);
+    rs_text_release(&shown);
+    return rc;
+}
+
 resplit_status rs_blockfile_read(const rs_format *format, int folder, const char *name, const char *path,
                                  rs_blockfile *out, bool *missing, resplit_error *err)
 {
@@ -56,7 +103,7 @@ resplit_status rs_blockfile_read(const rs_format *format, int folder, const char
     }
     resplit_status rc = RESPLIT_OK;
     if (format->parse_head != NULL) {
-        rc = format->parse_head(fd, out->size, path, &out->head, err);
+        rc = read_head(format, folder, name, path, fd, out, err);
     }
     close(fd);
     return rc;
@@ -111,12 +158,16 @@ static resplit_status fill_from_head(const char *path, resplit_array *array, con
     array->data_offset = file.head.data_offset;
     array->dtype = file.head.dtype; /* moved */
     file.head.dtype = (rs_dtype){0};
+    array->nifti = file.head.nifti; /* moved */
+    file.head.nifti = NULL;
+    array->format = file.head.format != NULL ? file.head.format : array->format;
     rc = rs_array_cut(array, file.head.ndim, file.head.shape, NULL, err);
     if (rc == RESPLIT_OK) {
         rc = rs_array_finish(array, err);
     }
     if (rc == RESPLIT_OK) {
-        rc = rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
+        rc = file.head.encoded ? rs_array_set_encoded(array, file.size, file.size, err)
+                               : rs_blockfile_check_size(path, file.size, array->data_offset, array->info.bytes, err);
     }
     array->stamp = file.stamp;
 out:
@@ -173,7 +224,7 @@ static resplit_status find_format(const char *path, const resplit_spec *spec, co
     int fd;
     int64_t size;
     uint64_t stamp;
-    bool is_npy = false;
+    bool is_npy = false, is_nifti = false;
     *out = NULL;
     if (spec != NULL && spec->format != NULL) {
         *out = rs_format_by_name(spec->format);
@@ -181,9 +232,13 @@ static resplit_status find_format(const char *path, const resplit_spec *spec, co
     }
     RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, &stamp, NULL, err));
     resplit_status rc = rs_npy_probe(fd, path, &is_npy, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_nifti_probe_file(fd, path, &is_nifti, err);
+    }
     close(fd);
     /* a .npy file without magic goes to its driver too, which says what is wrong with it */
-    *out = is_npy || rs_format_by_suffix(path) == &rs_format_npy ? &rs_format_npy : &rs_format_raw;
+    const rs_format *named = rs_format_by_suffix(path);
+    *out = is_npy ? &rs_format_npy : is_nifti ? &rs_format_nifti : named != NULL ? named : &rs_format_raw;
     return rc;
 }
 
@@ -258,6 +313,20 @@ static resplit_status open_dataset(const char *path, const resplit_spec *spec, r
     return rc;
 }
 
+/* The header of a pair is a name for both. */
+static resplit_status open_pair(const char *path, const resplit_spec *spec, resplit_array *array, resplit_error *err)
+{
+    rs_text data = {0};
+    resplit_status rc = spec != NULL && spec->format != NULL && !rs_format_is_nifti(rs_format_by_name(spec->format))
+                            ? rs_text_add(&data, err, "%s", path)
+                            : rs_nifti_data_name(path, &data, err);
+    if (rc == RESPLIT_OK) {
+        rc = open_file(data.s, spec, array, err);
+    }
+    rs_text_release(&data);
+    return rc;
+}
+
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
 {
     bool hdf5 = false;
@@ -284,7 +353,7 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
         return rs_hdf5_array_open(path, NULL, spec, out, err);
     }
     RS_TRY(rs_array_new(out, err));
-    resplit_status rc = open_file(path, spec, *out, err);
+    resplit_status rc = open_pair(path, spec, *out, err);
     if (rc != RESPLIT_OK) {
         rs_array_close(*out);
         *out = NULL;

@@ -11,7 +11,8 @@ resplit_status rs_spec_check(const resplit_spec *spec, resplit_error *err)
         return RESPLIT_OK;
     }
     if (spec->format != NULL && rs_format_by_name(spec->format) == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give npy, raw or hdf5", spec->format);
+        return rs_fail(err, RESPLIT_EINVAL,
+                       "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1 or nifti2", spec->format);
     }
     if (spec->order != '\0' && spec->order != 'C' && spec->order != 'F') {
         return rs_fail(err, RESPLIT_EINVAL, "order '%c' is neither C nor F", spec->order);
@@ -104,7 +105,9 @@ resplit_status rs_array_agree(const resplit_array *array, const resplit_spec *sp
     if (spec == NULL) {
         return RESPLIT_OK;
     }
-    if (spec->format != NULL && strcmp(spec->format, array->format->name) != 0) {
+    const rs_format *family = array->format->family;
+    bool stands = spec->format != NULL && family != NULL && strcmp(spec->format, family->name) == 0;
+    if (spec->format != NULL && !stands && strcmp(spec->format, array->format->name) != 0) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' has format %s, but %s was given", path, array->format->name,
                        spec->format);
     }

@@ -9,6 +9,7 @@
 
 #include "format/drivers.h"
 #include "format/folder.h"
+#include "format/nifti_array.h"
 #include "format/parallel.h"
 
 /* ---- Census: every name that follows the pattern belongs to the grid ---- */
@@ -99,7 +100,9 @@ typedef struct inspection {
     const rs_folder *folder;
     resplit_array *array;
     rs_pattern pattern;
-    bool complete;        /* as many files as blocks: worth a table of offsets */
+    bool complete; /* as many files as blocks: worth a table of offsets */
+    char first[RS_SHOWN_PATH];
+    int64_t most, all;    /* bytes of the largest file, and of all */
     pthread_mutex_t lock; /* of the array */
 } inspection;
 
@@ -174,7 +177,7 @@ static resplit_status record_offset(inspection *v, int64_t number, int64_t offse
 
 /* With the lock: is the file what its place in the grid wants? */
 static resplit_status check_file(inspection *v, int64_t number, const int64_t *index, const char *shown,
-                                 const rs_blockfile *file, resplit_error *err)
+                                 rs_blockfile *file, resplit_error *err)
 {
     resplit_array *array = v->array;
     rs_box box = rs_layout_stored(&array->layout, index);
@@ -183,7 +186,14 @@ static resplit_status check_file(inspection *v, int64_t number, const int64_t *i
     if (array->format->has_header) {
         RS_TRY(check_head(v, shown, index, &box, &file->head, err));
     }
-    RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));
+    if (file->head.nifti != NULL) {
+        RS_TRY(rs_nifti_check_block(array, number, &box, shown, v->first, &file->head, err));
+    }
+    if (!file->head.encoded) {
+        RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));
+    }
+    v->most = rs_max(v->most, file->size);
+    v->all += file->size;
     array->stamp += rs_mix(rs_mix(0, number), (int64_t)file->stamp); /* in any order */
     return record_offset(v, number, offset, err);
 }
@@ -215,6 +225,9 @@ static resplit_status check_block(int64_t number, void *payload, resplit_error *
                        rs_shape_text(array->layout.ndim, index, text));
     }
     (void)pthread_mutex_lock(&v->lock);
+    if (number == 0) {
+        memcpy(v->first, shown, sizeof v->first);
+    }
     resplit_status rc = check_file(v, number, index, shown, &file, err);
     (void)pthread_mutex_unlock(&v->lock);
     rs_blockfile_release(&file);
@@ -230,6 +243,9 @@ resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, i
     resplit_status rc = check_block(0, &v, err); /* what it says, the others are compared with */
     if (rc == RESPLIT_OK) {
         rc = rs_look_at_all(1, n, check_block, &v, err);
+    }
+    if (rc == RESPLIT_OK && array->encoded) {
+        rc = rs_array_set_encoded(array, v.most, v.all, err);
     }
     (void)pthread_mutex_destroy(&v.lock);
     return rc;

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nifti_array.c - NIfTI images as arrays. An array keeps the header of the whole image; the header of a block is made from it by where
+ * the block is, and when blocks are opened each must have the header that the first one's becomes at its place.
+ */
+#include "format/nifti_array.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/drivers.h"
+
+bool rs_format_is_nifti(const rs_format *format)
+{
+    return format == &rs_format_nifti || format->family == &rs_format_nifti;
+}
+
+static const rs_format *format_of(int version)
+{
+    return version == 1 ? &rs_format_nifti1 : &rs_format_nifti2;
+}
+
+/* ---- Blocks of a folder ---------------------------------------------------------------------- */
+
+static void whole_shape(const resplit_array *array, int64_t *shape)
+{
+    for (int d = 0; d < array->layout.ndim; d++) {
+        shape[d] = array->layout.axis[d].extent;
+    }
+}
+
+/*
+ * The manifest has the header that the image had. It counts if the first block is what that becomes there, byte for byte: somebody
+ * may have changed the blocks since. It has what a piece cannot keep, as the order of slices.
+ */
+static resplit_status keep_known(resplit_array *array, const rs_box *box, const rs_nifti *first, bool *kept,
+                                 resplit_error *err)
+{
+    rs_nifti piece;
+    int64_t shape[RS_MAX_NDIM];
+    rs_nifti *known = array->nifti;
+    size_t n = known != NULL ? known->head.n : 0;
+    *kept = false;
+    if (known == NULL || known->ndim != array->layout.ndim || n > first->head.n) {
+        return RESPLIT_OK;
+    }
+    for (int d = 0; d < known->ndim; d++) {
+        shape[d] = box->hi[d] - box->lo[d];
+    }
+    resplit_status rc = rs_nifti_piece(known, box->lo, shape, &piece, err);
+    *kept = rc == RESPLIT_OK && memcmp(piece.head.s, first->head.s, n) == 0;
+    if (*kept) {
+        rc = rs_text_add_bytes(&known->head, first->head.s + n, first->head.n - n, err);
+    }
+    rs_nifti_release(&piece);
+    return rc;
+}
+
+static resplit_status take_first(resplit_array *array, const rs_box *box, const char *shown, rs_head *head,
+                                 resplit_error *err)
+{
+    int64_t shape[RS_MAX_NDIM];
+    bool kept = false;
+    if (array->format->family != NULL && array->format != head->format) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' has format %s, but %s was expected", shown, head->format->name,
+                       array->format->name);
+    }
+    array->format = head->format;
+    array->encoded = head->encoded;
+    RS_TRY(keep_known(array, box, head->nifti, &kept, err));
+    if (!kept) {
+        if (array->nifti != NULL) {
+            rs_nifti_release(array->nifti);
+            free(array->nifti);
+        }
+        array->nifti = head->nifti;
+        head->nifti = NULL;
+        whole_shape(array, shape);
+        rs_nifti_widen(array->nifti, shape);
+    }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_nifti_check_block(resplit_array *array, int64_t number, const rs_box *box, const char *shown,
+                                    const char *first, rs_head *head, resplit_error *err)
+{
+    rs_nifti_difference found;
+    int64_t shape[RS_MAX_NDIM];
+    if (number == 0) {
+        return take_first(array, box, shown, head, err);
+    }
+    for (int d = 0; d < array->layout.ndim; d++) {
+        shape[d] = box->hi[d] - box->lo[d];
+    }
+    if (head->encoded != array->encoded) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' is %scompressed, but '%s' is %s", shown, head->encoded ? "" : "not ",
+                       first, head->encoded ? "not" : "compressed");
+    }
+    RS_TRY(rs_nifti_compare(array->nifti, box->lo, shape, head->nifti, &found, err));
+    if (found.field != NULL) {
+        return rs_fail(
+            err, RESPLIT_EFORMAT,
+            "'%s' does not belong to the same image as '%s': it has %s %s, and at its place that would be %s", shown,
+            first, found.field, found.has, found.wants);
+    }
+    if (found.noted != NULL && array->notes.n == 0) {
+        return rs_text_add(&array->notes, err, "blocks differ in %s ('%s'): that of the first, '%s', is kept",
+                           found.noted, shown, first);
+    }
+    return RESPLIT_OK;
+}
+
+/* ---- Compressed blocks ----------------------------------------------------------------------- */
+
+/* Memory and time, once they are known. stored: bytes of the largest one. */
+static resplit_status set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err)
+{
+    static const int64_t sample = 1 << 20;
+    int64_t bytes = rs_array_coded_bytes(array),
+            held = rs_ceil_div(bytes, array->dtype.itemsize) * array->layout.itemsize;
+    double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
+    rs_element element = {'V', 1, '|'};
+    if (array->chain.n == 0) {
+        RS_TRY(rs_chain_parse("gzip:6", &element, &array->chain, err));
+    }
+    if (encode) {
+        stored = rs_chain_bound(&array->chain, bytes);
+    }
+    array->encoded = array->layout.atomic = true;
+    array->layout.coding = (rs_coding){
+        .staging = rs_stored_room(stored) + (rs_max(bytes, held) + 4095) / 4096 * 4096,
+        .coder = rs_coder_bytes(&array->chain, bytes, encode),
+        .seconds =
+            scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
+        .ratio = scale * ratio,
+    };
+    array->info.codec = encode ? rs_chain_text(&array->chain, array->codec) : "gzip";
+    return stored >= 0 && array->layout.coding.coder >= 0
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %" PRId64 " bytes are more than gzip can do", bytes);
+}
+
+resplit_status rs_array_set_encoded(resplit_array *array, int64_t most, int64_t all, resplit_error *err)
+{
+    array->most_stored = most;
+    array->info.stored_bytes = all;
+    array->info.n_stored = array->info.n_blocks;
+    return set_coding(array, false, most, (double)all / (double)rs_max(1, array->info.bytes), err);
+}
+
+/* ---- Targets --------------------------------------------------------------------------------- */
+
+/* The end of a name that says how blocks are stored; NULL: none. */
+static const char *suffix_of(const char *name)
+{
+    for (const char *const *suffix = rs_format_nifti.suffixes; name != NULL && *suffix != NULL; suffix++) {
+        size_t n = strlen(name), k = strlen(*suffix);
+        if (n > k && strcmp(name + n - k, *suffix) == 0) {
+            return *suffix;
+        }
+    }
+    return NULL;
+}
+
+static bool is_compressed(const char *suffix)
+{
+    return strcmp(suffix + strlen(suffix) - 3, ".gz") == 0;
+}
+
+/* By the path of one file, by the pattern, by what is asked for, as the source. */
+static resplit_status choose_suffix(const char *path, const resplit_array *source, const resplit_target *target,
+                                    resplit_array *array, resplit_error *err)
+{
+    const char *codec = target->codec, *named = target->folder ? NULL : suffix_of(path);
+    bool wants = codec != NULL && strcmp(codec, "none") != 0;
+    named = named != NULL ? named : suffix_of(target->pattern);
+    const char *suffix = named;
+    if (suffix == NULL && source->nifti != NULL) {
+        suffix = suffix_of(source->pattern != NULL ? source->pattern : source->path);
+    }
+    suffix = suffix != NULL ? suffix : ".nii";
+    if (codec != NULL && named == NULL) {
+        bool apart = strncmp(suffix, ".img", 4) == 0;
+        suffix = apart ? (wants ? ".img.gz" : ".img") : wants ? ".nii.gz" : ".nii";
+    }
+    if (codec != NULL && wants != is_compressed(suffix)) {
+        return rs_fail(err, RESPLIT_EINVAL, "codec '%.60s' does not go with files that end in %s", codec, suffix);
+    }
+    if (wants && strncmp(codec, "gzip", 4) != 0) {
+        return rs_fail(err, RESPLIT_EINVAL, "NIfTI files are compressed by gzip only, not by '%.60s'", codec);
+    }
+    array->suffix = suffix;
+    return RESPLIT_OK;
+}
+
+static resplit_status check_axes(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                 resplit_error *err)
+{
+    int ndim = source->layout.ndim;
+    if (ndim < 1 || ndim > RS_NIFTI_AXES) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "NIfTI has 1 to %d axes, and the array has %d: write npy or Zarr",
+                       RS_NIFTI_AXES, ndim);
+    }
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) {
+            return rs_fail(err, RESPLIT_EUNSUPPORTED, "axis %d has no elements, which NIfTI cannot say", d);
+        }
+    }
+    return target->order == 'C' && ndim > 1
+               ? rs_fail(err, RESPLIT_EINVAL,
+                         "in NIfTI files the first axis is the fastest: order C is not possible, leave --to-order out")
+               : RESPLIT_OK;
+}
+
+resplit_status rs_nifti_array_begin(const char *path, const resplit_array *source, const resplit_target *target,
+                                    const int64_t *shape, resplit_array *array, resplit_error *err)
+{
+    rs_element element = {'V', 1, '|'};
+    RS_TRY(check_axes(source, target, shape, err));
+    if (target->shards != NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
+    }
+    array->order = 'F';
+    RS_TRY(choose_suffix(path, source, target, array, err));
+    array->encoded = is_compressed(array->suffix);
+    const char *codec = target->codec != NULL ? target->codec : "gzip:6";
+    return array->encoded ? rs_chain_parse(codec, &element, &array->chain, err) : RESPLIT_OK;
+}
+
+/* Does an intent say that the fifth axis holds the numbers of one thing? */
+static bool is_vector(int64_t intent)
+{
+    static const int ranges[][2] = {{2, 24}, {1004, 1010}, {2003, 2004}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (intent >= ranges[i][0] && intent <= ranges[i][1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static resplit_status check_intent(const resplit_array *source, const resplit_array *array, resplit_error *err)
+{
+    enum { FIFTH = 4 };
+    const rs_nifti *nifti = source->nifti;
+    if (nifti == NULL || nifti->ndim <= FIFTH || nifti->shape[FIFTH] == 1) {
+        return RESPLIT_OK;
+    }
+    const rs_axis *axis = &array->layout.axis[FIFTH];
+    int64_t intent = rs_nifti_int(nifti, RS_NI_INTENT_CODE, 0);
+    bool cut = axis->n > 1 || (axis->extent != nifti->shape[FIFTH] && axis->extent > 1);
+    return cut && is_vector(intent)
+               ? rs_fail(err, RESPLIT_EUNSUPPORTED,
+                         "intent_code %" PRId64
+                         " says that axis %d holds the numbers of one vector, matrix or statistic: it is not cut, give "
+                         "-1 for it, or write npy or Zarr",
+                         intent, FIFTH)
+               : RESPLIT_OK;
+}
+
+/* The version that is asked for, or that of the source, or 2 where an axis is longer than 1 can say. */
+static resplit_status choose_version(const resplit_array *source, resplit_array *array, resplit_error *err)
+{
+    const rs_format *asked = array->format;
+    int version = asked == &rs_format_nifti2 ? 2 : asked == &rs_format_nifti1 ? 1 : 0;
+    bool open = version == 0 || (asked == source->format && !array->wished_format);
+    version = version != 0 ? version : source->nifti != NULL ? source->nifti->version : 1;
+    for (int d = 0; d < array->layout.ndim && version == 1; d++) {
+        int64_t longest = rs_axis_longest(&array->layout.axis[d]);
+        if (longest <= RS_NIFTI1_LONGEST) {
+            continue;
+        }
+        if (!open) {
+            return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                           "axis %d has blocks of %" PRId64 " voxels, and NIfTI-1 ends at %d: write nifti2, or cut it",
+                           d, longest, RS_NIFTI1_LONGEST);
+        }
+        version = 2;
+        RS_TRY(rs_text_add(&array->notes, err,
+                           "written as NIfTI-2: axis %d has %" PRId64 " voxels, and NIfTI-1 ends at %d", d, longest,
+                           RS_NIFTI1_LONGEST));
+    }
+    array->format = format_of(version);
+    return RESPLIT_OK;
+}
+
+static resplit_status note_slices(const resplit_array *array, rs_text *notes, resplit_error *err)
+{
+    int64_t shape[RS_MAX_NDIM];
+    for (int d = 0; d < array->layout.ndim; d++) {
+        shape[d] = rs_axis_longest(&array->layout.axis[d]);
+    }
+    return rs_nifti_loses_slices(array->nifti, array->origin, shape)
+               ? rs_text_add(notes, err,
+                             "%sslice_code %" PRId64 " is of all slices, so it is 0 in files that have some of them",
+                             notes->n > 0 ? "\n" : "", rs_nifti_int(array->nifti, RS_NI_SLICE_CODE, 0))
+               : RESPLIT_OK;
+}
+
+resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *shape, resplit_array *array,
+                                   resplit_error *err)
+{
+    RS_TRY(choose_version(source, array, err));
+    RS_TRY(check_intent(source, array, err));
+    rs_nifti_wish wish = {.version = array->format == &rs_format_nifti1 ? 1 : 2,
+                          .pair = strncmp(array->suffix, ".img", 4) == 0,
+                          .dtype = &array->dtype};
+    array->nifti = calloc(1, sizeof *array->nifti);
+    if (array->nifti == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
+    }
+    RS_TRY(source->nifti != NULL ? rs_nifti_convert(source->nifti, &wish, array->nifti, err)
+                                 : rs_nifti_make(&wish, source->layout.ndim, shape, array->nifti, err));
+    array->data_offset = array->nifti->vox_offset;
+    return note_slices(array, &array->notes, err);
+}
+
+resplit_status rs_nifti_array_end(const resplit_array *source, resplit_array *array, resplit_error *err)
+{
+    double ratio = source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5; /* a guess */
+    return array->encoded ? set_coding(array, true, 0, ratio, err) : RESPLIT_OK;
+}
+
+/* ---- Heads ----------------------------------------------------------------------------------- */
+
+static resplit_status add_piece(const resplit_array *array, const rs_box *box, rs_text *out, resplit_error *err)
+{
+    int64_t start[RS_MAX_NDIM], shape[RS_MAX_NDIM];
+    rs_nifti piece;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        start[d] = array->origin[d] + box->lo[d];
+        shape[d] = box->hi[d] - box->lo[d];
+    }
+    resplit_status rc = rs_nifti_piece(array->nifti, start, shape, &piece, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_text_add_bytes(out, piece.head.s, piece.head.n, err);
+    }
+    rs_nifti_release(&piece);
+    return rc;
+}
+
+resplit_status rs_nifti_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
+{
+    rs_box box = rs_layout_stored(&array->layout, index);
+    return add_piece(array, &box, out, err);
+}
+
+resplit_status rs_nifti_to_hex(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    rs_text head = {0};
+    rs_box all = {.lo = {0}};
+    for (int d = 0; d < array->layout.ndim; d++) {
+        all.hi[d] = array->layout.axis[d].extent;
+    }
+    resplit_status rc = add_piece(array, &all, &head, err);
+    for (int64_t i = 0; rc == RESPLIT_OK && i < rs_nifti_header_bytes(array->nifti); i++) {
+        rc = rs_text_add(out, err, "%02x", (unsigned)(unsigned char)head.s[i]);
+    }
+    rs_text_release(&head);
+    return rc;
+}
+
+static int digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+resplit_status rs_nifti_from_hex(const char *text, const char *path, resplit_array *array, resplit_error *err)
+{
+    char bytes[RS_NIFTI2_BYTES];
+    size_t n = strlen(text) / 2;
+    int64_t total;
+    for (size_t i = 0; i < n && n <= sizeof bytes; i++) {
+        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            n = 0;
+        } else {
+            bytes[i] = (char)(high << 4 | low);
+        }
+    }
+    if ((n != RS_NIFTI1_BYTES && n != RS_NIFTI2_BYTES) || strlen(text) % 2 != 0) {
+        return rs_fail(err, RESPLIT_EFORMAT, "its header is not %d or %d bytes in hexadecimal digits", RS_NIFTI1_BYTES,
+                       RS_NIFTI2_BYTES);
+    }
+    array->nifti = calloc(1, sizeof *array->nifti);
+    if (array->nifti == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
+    }
+    return rs_nifti_parse(bytes, n, path, array->nifti, &total, err);
+}
