@@ -19,6 +19,8 @@ enum {
     RS_NIFTI_AXES = 7,
     RS_NIFTI1_BYTES = 348,
     RS_NIFTI2_BYTES = 540,
+    RS_NIFTI_FLOAT128 = 1536, /* codes of types that NumPy does not have */
+    RS_NIFTI_COMPLEX256 = 2048,
     RS_NIFTI1_LONGEST = 32767,    /* of an axis in version 1 */
     RS_NIFTI_MAX_HEAD = 64 << 20, /* bytes before the voxels, extensions included: they are held in memory */
 };

@@ -346,12 +346,38 @@ resplit_status rs_nifti_block_head(const resplit_array *array, const int64_t *in
     return add_piece(array, &box, out, err);
 }
 
+/* Of pairs: the files with the headers, beside those with the voxels. */
+resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
+{
+    static const int64_t zero[RS_MAX_NDIM];
+    int64_t index[RS_MAX_NDIM] = {0}, n[RS_MAX_NDIM];
+    rs_text head = {0}, beside = {0};
+    char name[RS_NAME_MAX];
+    resplit_status rc;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        n[d] = array->layout.axis[d].n;
+    }
+    do {
+        head.n = beside.n = 0;
+        rc = rs_array_block_name(array, index, name, err);
+        rc = rc == RESPLIT_OK ? array->format->head_name(name, &beside, err) : rc;
+        rc = rc == RESPLIT_OK ? rs_nifti_block_head(array, index, &head, err) : rc;
+        rc = rc == RESPLIT_OK && beside.n > 0 ? add(beside.s, &head, payload, err) : rc;
+    } while (rc == RESPLIT_OK && rs_index_next(array->layout.ndim, zero, n, index));
+    rs_text_release(&head);
+    rs_text_release(&beside);
+    return rc;
+}
+
 resplit_status rs_nifti_to_hex(const resplit_array *array, rs_text *out, resplit_error *err)
 {
     rs_text head = {0};
     rs_box all = {.lo = {0}};
     for (int d = 0; d < array->layout.ndim; d++) {
         all.hi[d] = array->layout.axis[d].extent;
+        if (array->nifti->version == 1 && all.hi[d] > RS_NIFTI1_LONGEST) {
+            return RESPLIT_OK; /* there is none for the whole */
+        }
     }
     resplit_status rc = add_piece(array, &all, &head, err);
     for (int64_t i = 0; rc == RESPLIT_OK && i < rs_nifti_header_bytes(array->nifti); i++) {
@@ -379,6 +405,9 @@ resplit_status rs_nifti_from_hex(const char *text, const char *path, resplit_arr
         } else {
             bytes[i] = (char)(high << 4 | low);
         }
+    }
+    if (*text == 0) {
+        return RESPLIT_OK;
     }
     if ((n != RS_NIFTI1_BYTES && n != RS_NIFTI2_BYTES) || strlen(text) % 2 != 0) {
         return rs_fail(err, RESPLIT_EFORMAT, "its header is not %d or %d bytes in hexadecimal digits", RS_NIFTI1_BYTES,

@@ -25,6 +25,9 @@ resplit_status rs_nifti_array_end(const resplit_array *source, resplit_array *ar
 /* Appends the header of a block. */
 resplit_status rs_nifti_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
 
+/* Of pairs: calls add(name, text) for each header. */
+resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
+
 /* The header in the manifest, as hexadecimal digits, and back. */
 resplit_status rs_nifti_to_hex(const resplit_array *array, rs_text *out, resplit_error *err);
 resplit_status rs_nifti_from_hex(const char *text, const char *path, resplit_array *array, resplit_error *err);

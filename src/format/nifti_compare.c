@@ -160,16 +160,28 @@ static void compare_fields(const rs_nifti *wants, const rs_nifti *has, rs_nifti_
     }
 }
 
+/* Bytes that have an order which their type does not tell. */
+static bool same_order(const rs_nifti *a, const rs_nifti *b)
+{
+    int64_t code = rs_nifti_int(a, RS_NI_DATATYPE, 0);
+    return a->byteorder == b->byteorder || (code != RS_NIFTI_FLOAT128 && code != RS_NIFTI_COMPLEX256);
+}
+
+static void say_kind(rs_nifti_difference *out, const char *what, const rs_nifti *has, const rs_nifti *wants)
+{
+    out->field = what;
+    (void)snprintf(out->has, sizeof out->has, "NIfTI-%d, %c", has->version, has->byteorder);
+    (void)snprintf(out->wants, sizeof out->wants, "NIfTI-%d, %c", wants->version, wants->byteorder);
+}
+
 resplit_status rs_nifti_compare(const rs_nifti *whole, const int64_t *start, const int64_t *shape,
                                 const rs_nifti *block, rs_nifti_difference *out, resplit_error *err)
 {
     rs_nifti wants;
     *out = (rs_nifti_difference){.field = NULL};
     resplit_status rc = rs_nifti_piece(whole, start, shape, &wants, err);
-    if (rc == RESPLIT_OK && block->version != whole->version) {
-        out->field = "version";
-        (void)snprintf(out->has, sizeof out->has, "NIfTI-%d", block->version);
-        (void)snprintf(out->wants, sizeof out->wants, "NIfTI-%d", whole->version);
+    if (rc == RESPLIT_OK && (block->version != whole->version || !same_order(block, whole))) {
+        say_kind(out, block->version != whole->version ? "version" : "byte order", block, whole);
     } else if (rc == RESPLIT_OK) {
         compare_fields(&wants, block, out);
         (void)(out->field == NULL && same_qform(whole, &wants, block, out) && same_sform(whole, &wants, block, out)

@@ -17,7 +17,10 @@ enum {
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-/* As nibabel has them. Without byte order; colours are records. */
+/*
+ * As nibabel has them, without byte order; colours are records. Reals of 16 bytes are IEEE's, which few machines have and NumPy's long
+ * doubles are not: their bytes are kept, whatever they mean.
+ */
 static const struct {
     int code, bitpix;
     const char *descr;
@@ -28,15 +31,15 @@ static const struct {
     {16, 32, "f4"},
     {32, 64, "c8"},
     {64, 64, "f8"},
+    {128, 24, "[('R', '|u1'), ('G', '|u1'), ('B', '|u1')]"},
     {256, 8, "i1"},
     {512, 16, "u2"},
     {768, 32, "u4"},
     {1024, 64, "i8"},
     {1280, 64, "u8"},
-    {1536, 128, "f16"},
+    {RS_NIFTI_FLOAT128, 128, "V16"},
     {1792, 128, "c16"},
-    {2048, 256, "c32"},
-    {128, 24, "[('R', '|u1'), ('G', '|u1'), ('B', '|u1')]"},
+    {RS_NIFTI_COMPLEX256, 256, "V32"},
     {2304, 32, "[('R', '|u1'), ('G', '|u1'), ('B', '|u1'), ('A', '|u1')]"},
 };
 

@@ -225,7 +225,8 @@ static resplit_status begin(const rs_nifti_wish *wish, rs_nifti *out, resplit_er
     if (out->byteorder == '|') {
         out->byteorder = '<';
     }
-    if (code == 0) {
+    bool opaque = wish->dtype->byteorder == '|' && (code == RS_NIFTI_FLOAT128 || code == RS_NIFTI_COMPLEX256);
+    if (code == 0 || opaque) { /* of NIfTI images those have a byte order here, of others nobody knows what they mean */
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "NIfTI has no type '%.100s': cast it, as --to-dtype %s",
                        wish->dtype->descr, wish->dtype->kind == 'f' ? "float32" : "uint8");
     }

@@ -14,6 +14,7 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
+#include "format/nifti_array.h"
 #include "format/parallel.h"
 #include "format/shard.h"
 #include "format/zarr_parts.h"
@@ -467,5 +468,8 @@ resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, v
     if (array->hdf5 != NULL) {
         return describe_hdf5(array, add, payload, err);
     }
-    return array->zarr == NULL ? RESPLIT_OK : rs_zarr_print(array->zarr, add, payload, err);
+    bool pairs = array->nifti != NULL && array->nifti->pair;
+    return array->zarr != NULL ? rs_zarr_print(array->zarr, add, payload, err)
+           : pairs             ? rs_nifti_add_heads(array, add, payload, err)
+                               : RESPLIT_OK;
 }

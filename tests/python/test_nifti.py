@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""NIfTI images: split, merged, cut out and converted; nibabel says whether values and places are right."""
+
+import gzip
+import json
+import struct
+
+import nibabel as nib
+import numpy as np
+import pytest
+
+from conftest import sample, written
+from nifti_support import MEMORY, TYPES, check_grid, dtype_of, equal, header, position, read, values, write
+
+SPACE = {"qform_code": 1, "sform_code": 2, "pixdim": [-1, 2, 1.5, 2.5, 3, 1, 1, 1], "quatern_b": 0.1, "quatern_c": -0.2,
+         "quatern_d": 0.3, "qoffset_x": -80, "qoffset_y": 12, "qoffset_z": 3.3, "srow_x": [2, 0, 0.1, -80],
+         "srow_y": [0, 2, 0.5, 5], "srow_z": [0.25, 0, 2.5, 7], "scl_slope": 2.5, "scl_inter": -3, "descrip": b"of a test",
+         "xyzt_units": 10}
+ENDS = [".nii", ".nii.gz", ".img"]
+
+
+def manifest(folder):
+    return json.loads((folder / "resplit.json").read_text())
+
+
+# ---- there and back ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("code", TYPES)
+def test_every_type_comes_back_byte_for_byte(run, tmp_path, code, version):
+    for order in "<>":
+        data = values((7, 6, 5), dtype_of(code, order))
+        source = write(tmp_path / f"{'lb'[order == '>']}.nii", data, version=version, order=order, **SPACE)
+        folder = tmp_path / f"blocks{order == '>'}"
+        run(source, folder, "--chunks", "3,6,2", *MEMORY)
+        if TYPES[code][0] != "V":  # which nibabel does not read
+            check_grid(folder, data, (3, 6, 2), "{0}_{1}_{2}.nii")
+        run("merge", folder, f"{folder.name}.nii", *MEMORY)
+        assert (tmp_path / f"{folder.name}.nii").read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("axes", range(1, 8))
+def test_any_number_of_axes(run, tmp_path, axes, end):
+    data = values((5, 4, 3, 3, 2, 2, 2)[:axes], "<i2")
+    source = write(tmp_path / "in.nii", data, **SPACE)
+    chunks = (2, 3, 2, 2, 1, 2, 1)[:axes]
+    pattern = "x_" + "_".join(f"{{{d}}}" for d in range(axes)) + end
+    run(source, "out", "--chunks", written(chunks), "--pattern", pattern, *MEMORY)
+    check_grid(tmp_path / "out", data, chunks, pattern)
+    run("merge", "out", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == source.read_bytes()
+
+
+def test_from_one_grid_to_another_without_the_manifest(run, tmp_path):
+    data = values((30, 20, 10), "<u2")
+    source = write(tmp_path / "in.nii", data, extensions=[(6, b"a comment"), (4, b"x" * 100)], **SPACE)
+    run(source, "a", "--chunks", "7,20,3", "--pattern", "scan7_{0:03}_{1}_{2}.nii", *MEMORY)
+    (tmp_path / "a" / "resplit.json").unlink()
+    run("a", "b", "--chunks", "10,6,10", *MEMORY)
+    (tmp_path / "b" / "resplit.json").unlink()
+    run("b", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == source.read_bytes()
+
+
+def test_uneven_blocks_and_positions_in_names(run, tmp_path):
+    data = values((9, 8, 7), "<f4")
+    source = write(tmp_path / "in.nii", data, **SPACE)
+    pattern = "p-{0.start}-{1.start}-{2.start}.nii"
+    run(source, "out", "--chunks", "2+3+4,8,1+6", "--pattern", pattern, *MEMORY)
+    check_grid(tmp_path / "out", data, ((2, 3, 4), 8, (1, 6)), pattern)
+    (tmp_path / "out" / "resplit.json").unlink()
+    run("out", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == source.read_bytes()
+
+
+def test_an_offset_of_0_means_right_after_the_header(run, tmp_path):
+    data = values((4, 4, 4), "<i2")
+    (tmp_path / "in.nii").write_bytes(header(data.shape, vox_offset=0) + data.tobytes("F"))
+    run("in.nii", "out", "--chunks", "2,2,2", *MEMORY)
+    run("out", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == (tmp_path / "in.nii").read_bytes()
+
+
+def test_what_lies_between_header_and_voxels_is_kept(run, tmp_path):
+    data = values((4, 4, 4), "<i2")
+    rest = bytes(range(1, 38))
+    (tmp_path / "in.nii").write_bytes(header(data.shape, vox_offset=352 + 37)[:348] + bytes(4) + rest + data.tobytes("F"))
+    run("in.nii", "out", "--chunks", "2,2,2", *MEMORY)
+    run("in.nii", "packed", "--chunks", "2,2,2", "--codec", "gzip:1", *MEMORY)
+    for folder in ("out", "packed"):
+        run(folder, f"{folder}.nii", *MEMORY)
+        assert (tmp_path / f"{folder}.nii").read_bytes() == (tmp_path / "in.nii").read_bytes()
+
+
+# ---- places -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_region_keeps_its_place(run, tmp_path, version):
+    data = values((12, 11, 10, 6), "<i2")
+    write(tmp_path / "in.nii", data, version=version, toffset=5, **SPACE)
+    run("extract", "in.nii", "out.nii", "--roi", "3:9,2:,4:5,2:6", *MEMORY)
+    whole, part = nib.load(tmp_path / "in.nii").header, nib.load(tmp_path / "out.nii").header
+    assert equal(read(tmp_path / "out.nii"), data[3:9, 2:, 4:5, 2:6])
+    for form in ("get_qform", "get_sform"):
+        a, b = getattr(whole, form)(), getattr(part, form)()
+        assert np.allclose(position(b, (1, 2, 0)), position(a, (4, 4, 4)), atol=1e-4)
+    assert float(part["toffset"]) == 5 + 2 * 3
+    part = nib.load(tmp_path / "out.nii").dataobj  # the header forgets the scaling when it is loaded
+    assert (part.slope, part.inter) == (2.5, -3)
+    run("in.nii", "grid", "--roi", "3:9,2:,4:5,2:6", "--chunks", "4,3,1,2", *MEMORY)
+    run("grid", "again.nii", *MEMORY)
+    assert (tmp_path / "again.nii").read_bytes() == (tmp_path / "out.nii").read_bytes()
+
+
+def test_without_codes_positions_are_in_names_and_manifest(run, tmp_path):
+    data = values((8, 8, 8), "<i2")
+    source = write(tmp_path / "in.nii", data, qoffset_x=5, srow_x=[1, 2, 3, 4])
+    run(source, "out", "--chunks", "4,4,4", *MEMORY)
+    heads = {(tmp_path / "out" / f"{i}_0_1.nii").read_bytes()[252:328] for i in range(2)}
+    assert heads == {source.read_bytes()[252:328]}
+    run("out", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == source.read_bytes()
+    assert manifest(tmp_path / "out")["header"] == source.read_bytes()[:348].hex()
+
+
+SLICES = {"dim_info": 0x30, "slice_start": 2, "slice_end": 8, "slice_duration": 0.5}
+
+
+@pytest.mark.parametrize("code, kept", [(1, True), (2, True), (3, False), (6, False)])
+def test_slices(run, tmp_path, code, kept):
+    data = values((4, 4, 10), "<i2")
+    source = write(tmp_path / "in.nii", data, slice_code=code, **SLICES, **SPACE)
+    done = run.json(source, "out", "--chunks", "4,4,4", "--memory", "8MiB")
+    assert ("notes" in done) is not kept
+    expected = [(2, 3), (0, 3), (0, 0)]
+    for i, span in enumerate(expected):
+        head = nib.load(tmp_path / "out" / f"0_0_{i}.nii").header
+        assert (int(head["slice_start"]), int(head["slice_end"])) == span
+        assert int(head["slice_code"]) == (code if kept else 0)
+    run("out", "back.nii", *MEMORY)
+    assert (tmp_path / "back.nii").read_bytes() == source.read_bytes()
+    run(source, "uncut", "--chunks", "2,2,10", *MEMORY)
+    head = nib.load(tmp_path / "uncut" / "1_1_0.nii").header
+    assert int(head["slice_code"]) == code and int(head["slice_end"]) == 8
+
+
+# ---- merging what does not belong together ----------------------------------------------------------------------
+
+# field, value, what the message names
+OTHERS = [
+    ("scl_slope", 2, "scl_slope 2"), ("scl_inter", 1, "scl_inter 1"), ("pixdim", [1, 2, 2, 2, 1, 1, 1, 1], "pixdim 2 at 1"),
+    ("qform_code", 2, "qform_code 2"), ("sform_code", 0, "sform_code 0"), ("qoffset_y", 1.5, "qoffset_y 1.5"),
+    ("srow_z", [0, 0, 1, 4.5], "srow_z 4.5 at 3"), ("quatern_c", 0.25, "quatern_c 0.25"), ("intent_code", 1002, "intent_code 1002"),
+    ("intent_name", b"other", "intent_name 'other'"), ("xyzt_units", 2, "xyzt_units 2"), ("toffset", 9, "toffset 9"),
+    ("dim_info", 9, "dim_info 9"),
+]
+
+
+def grid(folder, compressed=False, change=None, version=1):
+    """Two blocks, one above the other; `change` is for the second."""
+    folder.mkdir()
+    data = values((3, 3, 6), "<i2")
+    for i in range(2):
+        fields = {"qform_code": 1, "sform_code": 1, "qoffset_z": 3 * i, "srow_x": [1, 0, 0, 0], "srow_y": [0, 1, 0, 0],
+                  "srow_z": [0, 0, 1, 3 * i], "pixdim": [1] * 8}
+        fields.update(change or {} if i else {})
+        head = header((3, 3, 3), "<i2", version=fields.pop("version", version), **fields)
+        path = folder / f"{0}_{0}_{i}.nii"
+        path.write_bytes(head + data[:, :, 3 * i:3 * i + 3].tobytes("F"))
+    return data
+
+
+@pytest.mark.parametrize("field, value, text", OTHERS)
+def test_blocks_that_differ_are_refused(run, tmp_path, field, value, text):
+    data = grid(tmp_path / "good")
+    run("good", "good.nii", *MEMORY)
+    assert equal(read(tmp_path / "good.nii"), data)
+    grid(tmp_path / "bad", change={field: value})
+    said = run.error("bad", "bad.nii", *MEMORY)
+    assert "'bad/0_0_1.nii' does not belong to the same image as 'bad/0_0_0.nii'" in said and text in said
+    assert not (tmp_path / "bad.nii").exists()
+
+
+def test_versions_and_types_are_not_mixed(run, tmp_path):
+    grid(tmp_path / "bad", change={"version": 2})
+    assert "NIfTI-2" in run.error("bad", "bad.nii", *MEMORY)
+    data = grid(tmp_path / "types")
+    (tmp_path / "types" / "0_0_1.nii").write_bytes(header((3, 3, 3), "<u2") + data[:, :, 3:].tobytes("F"))
+    assert "has type <u2" in run.error("types", "bad.nii", *MEMORY)
+
+
+@pytest.mark.parametrize("field, value", [("descrip", b"other"), ("cal_max", 7), ("aux_file", b"x"), ("slice_duration", 3)])
+def test_what_may_differ_is_noted(run, tmp_path, field, value):
+    data = grid(tmp_path / "in", change={field: value})
+    assert f"blocks differ in {field}" in run("info", "in").stdout
+    run("in", "out.nii", *MEMORY)
+    assert equal(read(tmp_path / "out.nii"), data)
+
+
+def test_positions_may_be_rounded_in_another_way(run, tmp_path):
+    grid(tmp_path / "in", change={"qoffset_z": np.nextafter(np.float32(3), np.float32(4)), "srow_z": [0, 0, 1, 2.9999998]})
+    run("in", "out.nii", *MEMORY)
+
+
+def test_pieces_that_nibabel_cut(run, tmp_path):
+    """Rotated by almost half a turn, where quaternions are least exact."""
+    rng = np.random.default_rng(3)
+    for number, angle in enumerate([0.3, 1.2, 3.14, 3.1415]):
+        turn = nib.eulerangles.euler2mat(angle, 0.2 * number, 0.1)
+        affine = np.eye(4)
+        affine[:3, :3], affine[:3, 3] = turn @ np.diag([2, 2.2, 1.7]), rng.normal(size=3) * 90
+        image = nib.Nifti1Image(values((40, 30, 20), "<i2"), affine)
+        image.set_qform(affine, 1)
+        folder = tmp_path / f"in{number}"
+        folder.mkdir()
+        for i in range(4):
+            for j in range(3):
+                piece = image.slicer[10 * i:10 * i + 10, 10 * j:10 * j + 10]
+                piece.set_qform(piece.affine, 1)  # which it drops from pieces that begin elsewhere
+                nib.save(piece, folder / f"{i}_{j}_0.nii")
+        run(folder, f"out{number}.nii", *MEMORY)
+        assert equal(read(tmp_path / f"out{number}.nii"), np.asarray(image.dataobj))
+        assert np.allclose(nib.load(tmp_path / f"out{number}.nii").affine, affine, atol=1e-3)
+
+
+def test_a_header_that_was_changed_in_all_blocks_counts(run, tmp_path):
+    """Not the one that the manifest has of them."""
+    data = values((8, 4, 4), "<i2")
+    run(write(tmp_path / "in.nii", data, **SPACE), "out", "--chunks", "4,4,4", *MEMORY)
+    for path in (tmp_path / "out").glob("*.nii"):
+        blob = bytearray(path.read_bytes())
+        blob[112:116] = struct.pack("<f", 7)
+        path.write_bytes(blob)
+    run("out", "back.nii", *MEMORY)
+    assert nib.load(tmp_path / "back.nii").dataobj.slope == 7
+
+
+# ---- what is refused --------------------------------------------------------------------------------------------
+
+
+def refuse(run, tmp_path, blob, name="in.nii"):
+    (tmp_path / name).write_bytes(blob)
+    return run.error("info", name)
+
+
+def test_a_vector_is_not_cut(run, tmp_path):
+    data = values((4, 4, 4, 1, 3), "<f4")
+    write(tmp_path / "in.nii", data, intent_code=1007)
+    assert "intent_code 1007" in run.error("in.nii", "out", "--chunks", "2,2,2,1,1", *MEMORY)
+    run("in.nii", "out", "--chunks", "2,2,2,1,-1", *MEMORY)
+    run("in.nii", "x.npy", *MEMORY)
+
+
+def test_analyze_and_cifti(run, tmp_path):
+    data = bytes(2 * 64)
+    old = bytearray(header((4, 4, 4), "<i2", pair=True))[:348]
+    old[344:348] = bytes(4)
+    (tmp_path / "old.img").write_bytes(data)
+    assert "Analyze 7.5" in refuse(run, tmp_path, old, "old.hdr")
+    assert "Analyze 7.5" in run.error("info", "old.img")
+    cifti = header((4, 4, 4), "<i2", intent_code=3006) + data
+    assert "CIFTI" in refuse(run, tmp_path, cifti)
+    assert "CIFTI" in refuse(run, tmp_path, header((4, 4, 4), "<i2", extensions=[(32, b"<CIFTI/>")]) + data)
+
+
+# field, value, a piece of the sentence
+WRONG = [
+    ("dim", [0, 4, 4, 4, 1, 1, 1, 1], "dim[0] is 0"), ("dim", [8, 4, 4, 4, 1, 1, 1, 1], "dim[0] is 8"),
+    ("dim", [3, 4, 0, 4, 1, 1, 1, 1], "dim[2] is 0"), ("dim", [3, 4, 4, -4, 1, 1, 1, 1], "dim[3] is -4"),
+    ("dim", [3, -1, 4, 4, 1, 1, 1, 1], "FreeSurfer"), ("dim", [3, 5, 4, 4, 1, 1, 1, 1], "truncated"),
+    ("dim", [3, 4, 3, 4, 1, 1, 1, 1], "too long"), ("datatype", 0, "datatype 0"), ("datatype", 1, "one bit"),
+    ("datatype", 5, "datatype 5"), ("bitpix", 8, "bitpix is 8"), ("vox_offset", 348, "vox_offset is 348"),
+    ("vox_offset", 352.5, "no whole number"), ("vox_offset", np.nan, "no whole number"), ("vox_offset", np.inf, "no whole number"),
+    ("vox_offset", -16, "vox_offset is -16"), ("vox_offset", 1e30, "no whole number"), ("vox_offset", 1e9, "at most"),
+    ("vox_offset", 5000, "ends before its voxels"), ("magic", b"n+3", "magic"), ("magic", b"ni1", "another file"),
+    ("magic", b"", "Analyze"), ("sizeof_hdr", 349, "348 or 540"),
+]
+
+
+@pytest.mark.parametrize("field, value, text", WRONG)
+def test_a_wrong_header_is_refused(run, tmp_path, field, value, text):
+    assert text in refuse(run, tmp_path, header((4, 4, 4), "<i2", **{field: value}) + bytes(2 * 64))
+
+
+def test_any_damage_ends_well(run, tmp_path):
+    """Every byte of a header, changed: refused in a sentence, or read."""
+    blob = header((4, 4, 4), "<i2", extensions=[(6, b"text")], **SPACE) + bytes(2 * 64)
+    for version in (1, 2):
+        blob = header((4, 4, 4), "<i2", version=version, extensions=[(6, b"text")], **SPACE) + bytes(2 * 64)
+        for at in range(0, len(blob) - 128, 1 if version == 1 else 7):
+            (tmp_path / "in.nii").write_bytes(blob[:at] + bytes([blob[at] ^ 0xff]) + blob[at + 1:])
+            done = run.anyhow("info", "in.nii")
+            assert done.returncode in (0, 1) and (done.returncode == 0 or done.stderr.startswith("resplit: ")), at
+
+
+@pytest.mark.parametrize("size", [-16, 0, 7, 1000])
+def test_a_wrong_extension_is_refused(run, tmp_path, size):
+    blob = bytearray(header((4, 4, 4), "<i2", extensions=[(6, b"x" * 40)]) + bytes(128))
+    blob[352:356] = struct.pack("<i", size)
+    assert "extension" in refuse(run, tmp_path, blob)
+
+
+def test_a_pair_needs_its_header(run, tmp_path):
+    write(tmp_path / "in.img", values((4, 4, 4), "<i2"))
+    (tmp_path / "in.hdr").rename(tmp_path / "other.hdr")
+    assert "'in.hdr' is missing" in run.error("info", "in.img")
+
+
+# ---- other formats ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [".nii", ".nii.gz"])
+@pytest.mark.parametrize("dtype", ["uint8", ">i2", "<f4", "<u8", "complex128"])
+def test_from_and_to_other_formats(run, tmp_path, dtype, end):
+    data = sample((9, 8, 7), dtype)
+    np.save(tmp_path / "in.npy", data)
+    run("in.npy", f"a{end}", *MEMORY)
+    assert equal(read(tmp_path / f"a{end}"), data)
+    run(f"a{end}", "b.zarr", "--chunks", "4,4,4", *MEMORY)
+    run("b.zarr", "c", "--format", "nifti", "--pattern", "{0}_{1}_{2}" + end, "--chunks", "5,5,5", *MEMORY)
+    check_grid(tmp_path / "c", data, (5, 5, 5), "{0}_{1}_{2}" + end)
+    run("c", "d.npy", *MEMORY)
+    assert equal(np.load(tmp_path / "d.npy"), data)
+    run("verify", "c", "in.npy", *MEMORY)
+    run("verify", "in.npy", f"a{end}", *MEMORY)
+
+
+def test_what_nifti_cannot_hold(run, tmp_path):
+    for dtype in ("bool", "float16", "S4"):
+        np.save(tmp_path / "in.npy", sample((4, 4), dtype))
+        assert "--to-dtype" in run.error("in.npy", "out.nii", *MEMORY)
+    np.save(tmp_path / "in.npy", sample((1,) * 8))
+    assert "1 to 7 axes" in run.error("in.npy", "out.nii", *MEMORY)
+    np.save(tmp_path / "in.npy", sample((4, 0)))
+    assert "no elements" in run.error("in.npy", "out.nii", *MEMORY)
+    np.save(tmp_path / "in.npy", sample((4, 4)))
+    assert "fastest" in run.error("in.npy", "out.nii", "--to-order", "C", *MEMORY)
+    assert "gzip only" in run.error("in.npy", "out", "--format", "nifti", "--chunks", "2,2", "--codec", "zstd", *MEMORY)
+
+
+def test_values_are_cast_and_scaling_stays(run, tmp_path):
+    data = values((6, 5, 4), "<i2")
+    write(tmp_path / "in.nii", data, **SPACE)
+    for name in ("out.nii", "out.nii.gz"):
+        run("in.nii", name, "--to-dtype", ">f4", *MEMORY)
+        assert equal(read(tmp_path / name), data.astype(">f4"))
+        image = nib.load(tmp_path / name)
+        assert (image.dataobj.slope, image.dataobj.inter) == (2.5, -3)
+        assert np.allclose(image.affine, nib.load(tmp_path / "in.nii").affine)
+
+
+def test_long_axes_need_version_2(run, tmp_path):
+    data = values((40000, 2), "u1")
+    np.save(tmp_path / "in.npy", data)
+    done = run.json("in.npy", "out.nii", "--memory", "8MiB")
+    assert "NIfTI-2" in done["notes"]
+    assert isinstance(nib.load(tmp_path / "out.nii"), nib.Nifti2Image) and equal(read(tmp_path / "out.nii"), data)
+    assert "32767" in run.error("in.npy", "no.nii", "--format", "nifti1", *MEMORY)
+    run("in.npy", "grid", "--format", "nifti1", "--chunks", "30000,2", *MEMORY)
+    run("grid", "back.nii", *MEMORY)
+    assert isinstance(nib.load(tmp_path / "back.nii"), nib.Nifti2Image) and equal(read(tmp_path / "back.nii"), data)
+    assert run.json("info", "back.nii")["format"] == "nifti2"
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_between_versions(run, tmp_path, order):
+    data = values((6, 5, 4), order + "i2")
+    write(tmp_path / "a.nii", data, extensions=[(6, b"text")], **SPACE)
+    run("a.nii", "b.nii", "--format", "nifti2", *MEMORY)
+    run("b.nii", "c.nii", "--format", "nifti1", *MEMORY)
+    one, two = nib.load(tmp_path / "a.nii"), nib.load(tmp_path / "b.nii")
+    assert isinstance(two, nib.Nifti2Image) and equal(read(tmp_path / "b.nii"), data)
+    for name in one.header.keys():
+        if name in two.header and name not in ("sizeof_hdr", "vox_offset", "magic"):
+            assert np.array_equal(one.header[name], two.header[name], equal_nan=True) if one.header[name].dtype.kind == "f" else \
+                np.array_equal(one.header[name], two.header[name]), name
+    assert (tmp_path / "c.nii").read_bytes() == (tmp_path / "a.nii").read_bytes()
+    write(tmp_path / "d.nii", data, version=2, scl_slope=0.1)
+    assert "NIfTI-1 would round" in run.error("d.nii", "e.nii", "--format", "nifti1", *MEMORY)
+
+
+# ---- compressed -------------------------------------------------------------------------------------------------
+
+
+def test_compressed_by_others_in_several_members(run, tmp_path):
+    data = values((20, 15, 10), "<i2")
+    blob = write(tmp_path / "in.nii", data, extensions=[(6, b"x" * 300)], **SPACE).read_bytes()
+    parts = [blob[:100], blob[100:500], blob[500:501], blob[501:]]
+    (tmp_path / "in.nii.gz").write_bytes(b"".join(gzip.compress(p) for p in parts) + bytes(20))
+    run("in.nii.gz", "out.nii", *MEMORY)
+    assert (tmp_path / "out.nii").read_bytes() == blob
+    run("in.nii.gz", "out", "--chunks", "7,15,4", *MEMORY)
+    check_grid(tmp_path / "out", data, (7, 15, 4), "{0}_{1}_{2}.nii.gz")
+
+
+def test_what_we_compress_says_nothing_of_when(run, tmp_path):
+    write(tmp_path / "in.nii", values((20, 15, 10), "<i2"), **SPACE)
+    run("in.nii", "out.nii.gz", *MEMORY)
+    blob = (tmp_path / "out.nii.gz").read_bytes()
+    assert blob[:10] == b"\x1f\x8b\x08\0\0\0\0\0" + blob[8:10]
+    assert gzip.decompress(blob) == (tmp_path / "in.nii").read_bytes()
+
+
+@pytest.mark.parametrize("cut", [0, 5, 100, -1, -9])
+def test_damaged_streams_are_refused(run, tmp_path, cut):
+    data = values((20, 15, 10), "<i2")
+    blob = gzip.compress(write(tmp_path / "in.nii", data).read_bytes())
+    (tmp_path / "in.nii.gz").write_bytes(blob[:cut])
+    assert "in.nii.gz" in run.error("in.nii.gz", "out.nii", *MEMORY)
+    wrong = bytearray(blob)
+    wrong[len(blob) // 2] ^= 0x10
+    (tmp_path / "in.nii.gz").write_bytes(wrong)
+    run.error("in.nii.gz", "out.nii", *MEMORY)
+    (tmp_path / "in.nii.gz").write_bytes(gzip.compress((tmp_path / "in.nii").read_bytes() + b"\0"))
+    run.error("in.nii.gz", "out.nii", *MEMORY)
+    assert not (tmp_path / "out.nii").exists()
