@@ -346,6 +346,28 @@ resplit_status rs_nifti_block_head(const resplit_array *array, const int64_t *in
     return add_piece(array, &box, out, err);
 }
 
+/* Replaces a text by what the array's codec makes of it. */
+static resplit_status compress(const resplit_array *array, rs_text *text, resplit_error *err)
+{
+    rs_coder *coder = NULL;
+    int64_t n = rs_chain_bound(&array->chain, (int64_t)text->n);
+    char *packed = malloc((size_t)rs_max(1, n));
+    resplit_status rc = packed != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
+    if (rc == RESPLIT_OK) {
+        rc = rs_coder_new(&array->chain, (int64_t)text->n, true, &coder, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_encode(coder, text->s, packed, &n, err);
+    }
+    if (rc == RESPLIT_OK) {
+        text->n = 0;
+        rc = rs_text_add_bytes(text, packed, (size_t)n, err);
+    }
+    rs_coder_free(coder);
+    free(packed);
+    return rc;
+}
+
 /* Of pairs: the files with the headers, beside those with the voxels. */
 resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
 {
@@ -362,6 +384,7 @@ resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, 
         rc = rs_array_block_name(array, index, name, err);
         rc = rc == RESPLIT_OK ? array->format->head_name(name, &beside, err) : rc;
         rc = rc == RESPLIT_OK ? rs_nifti_block_head(array, index, &head, err) : rc;
+        rc = rc == RESPLIT_OK && array->encoded ? compress(array, &head, err) : rc;
         rc = rc == RESPLIT_OK && beside.n > 0 ? add(beside.s, &head, payload, err) : rc;
     } while (rc == RESPLIT_OK && rs_index_next(array->layout.ndim, zero, n, index));
     rs_text_release(&head);
