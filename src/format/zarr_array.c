@@ -414,10 +414,10 @@ const resplit_error *rs_array_opaque(const resplit_array *array)
     return array->zarr != NULL && array->zarr->opaque.code != RESPLIT_OK ? &array->zarr->opaque : NULL;
 }
 
-/* Every stored block is what the chain makes of its elements. */
+/* Every stored block is what the chain makes of its elements, and of nothing else. */
 static bool is_uniform(const resplit_array *array)
 {
-    return array->encoded && (array->hdf5 == NULL || rs_hdf5_is_uniform(array));
+    return array->encoded && array->nifti == NULL && (array->hdf5 == NULL || rs_hdf5_is_uniform(array));
 }
 
 bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
