@@ -15,6 +15,8 @@ void rs_hdf5_enter(rs_hdf5_session *session)
 {
     *session = (rs_hdf5_session){0};
     (void)pthread_mutex_lock(&lock);
+    /* at exit it complains, loudly, of what it could not close itself after a damaged file; later calls of this do nothing */
+    (void)H5dont_atexit();
     (void)H5open();
     (void)H5Eget_auto2(H5E_DEFAULT, &session->print, &session->payload);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

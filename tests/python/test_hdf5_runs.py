@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs with HDF5: counts are as predicted, memory is the budget, and one that is killed goes on to the same result."""
+
+import os
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+from conftest import sample, written
+from recovery import PART, Abilities
+from test_kill import Watched
+from test_memory import ALLOWED, MiB, peak_rss
+from test_zarr_counts import CASES, smooth
+
+COUNTS = ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "held_bytes", "temp_bytes")
+
+
+def make(path, values, chunks, **options):
+    with h5py.File(path, "w") as f:
+        f.create_dataset("data", data=values, chunks=chunks, **options)
+
+
+def read(path):
+    with h5py.File(path) as f:
+        return f["data"][...]
+
+
+@pytest.mark.parametrize("codec", ["none", "zlib:1"])
+@pytest.mark.parametrize("strategy", ["auto", "spill", "best"])
+@pytest.mark.parametrize("case", CASES)
+def test_counts_are_what_was_predicted(run, tmp_path, case, strategy, codec):
+    shape, dtype, chunks, target = CASES[case]
+    values = smooth(shape, dtype)
+    make(tmp_path / "in.h5", values, chunks, **({} if codec == "none" else {"compression": "gzip", "compression_opts": 1}))
+    done = run.json("in.h5", "out.h5", "--chunks", written(target), "--codec", codec, "--strategy", strategy, "--memory",
+                    f"{max(values.nbytes // 2, 4 * MiB)}B")
+    for key in COUNTS:
+        assert done["actual"][key] == done["predicted"][key], key
+    assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"]
+    assert np.array_equal(read(tmp_path / "out.h5"), values)
+
+
+def test_contiguous_counts_and_memory(run, tmp_path, resplit_path, environment):
+    """In parts, like any raw file: to another grid and back, in a fraction of the memory."""
+    values = smooth((64, 256, 256), "uint16")
+    np.save(tmp_path / "in.npy", values)
+    for source, target, chunks in (("in.npy", "a.h5", ()), ("a.h5", "b.h5", ("--chunks", "16,64,64")),
+                                   ("b.h5", "c.h5:/data", ("--chunks", "-1,-1,-1"))):
+        done = run.json(source, target, *chunks, "--memory", "2MiB")
+        for key in COUNTS:
+            assert done["actual"][key] == done["predicted"][key], (target, key)
+        assert np.array_equal(read(tmp_path / target.partition(":")[0]), values)
+    with h5py.File(tmp_path / "a.h5") as a, h5py.File(tmp_path / "c.h5") as c:
+        assert a["data"].chunks is None and c["data"].chunks is None
+
+
+@pytest.mark.skipif("RESPLIT_SANITIZED" in os.environ, reason="sanitizers use memory of their own")
+@pytest.mark.parametrize("codec, budget", [("none", 8), ("zlib:1", 8), ("shuffle+zlib:6+fletcher32", 16), ("lzf", 8), ("blosc:lz4:5", 16)])
+def test_resident_memory(run, tmp_path, resplit_path, environment, codec, budget):
+    values = smooth((120, 500, 500), "uint16")
+    make(tmp_path / "in.h5", values, (1, 500, 500), compression="gzip", compression_opts=1)
+    args = ["in.h5", "out.h5", "--chunks", "40,50,50", "--codec", codec, "--memory", f"{budget}MiB", "--quiet"]
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    args = ["out.h5", "back.h5", "--chunks", "7,100,500", "--codec", "zlib:1", "--memory", f"{budget}MiB", "--quiet"]
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    assert np.array_equal(read(tmp_path / "back.h5"), values)
+
+
+@pytest.mark.skipif("RESPLIT_SANITIZED" in os.environ, reason="sanitizers are slow here")
+def test_many_chunks_are_found_and_indexed_in_little_time(run, tmp_path):
+    """By calls that walk the whole index for each chunk this would take minutes."""
+    values = np.arange(1 << 18, dtype="<u4").reshape(512, 512)
+    make(tmp_path / "in.h5", values, (2, 2), compression="gzip")
+    begin = time.monotonic()
+    assert run.json("info", "in.h5")["n_stored"] == 1 << 16
+    assert time.monotonic() - begin < 5
+    run("in.h5", "out.h5", "--chunks", "2,4", "--memory", "32MiB", "--quiet")
+    assert time.monotonic() - begin < 60
+    assert np.array_equal(read(tmp_path / "out.h5"), values)
+
+
+class WatchedFile(Watched):
+    def __init__(self, folder, args, env):
+        super().__init__(folder, args, env)
+        self.journal = folder / f"out.h5{PART}" / "journal"
+        self.target = folder / "out.h5"
+
+    def killed_at_work(self, n_records, *more):
+        """Kills a run when its journal has grown by some records; False: it had ended before."""
+        process, head = self.start(*more), 0
+        while process.poll() is None:
+            n = self.written()
+            head = head or n
+            if head > 0 and n >= head + 40 * n_records:
+                process.kill()
+                break
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode in (0, -9), (process.returncode, said)
+        return process.returncode == -9
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("codec", ["none", "zlib:1"])
+def test_killed_runs_go_on(run, resplit_path, tmp_path, codec):
+    values = sample((128, 256, 512), "<u2") & 0x3f
+    make(tmp_path / "in.h5", values, (32, 64, 128), compression="gzip", compression_opts=1)
+    with h5py.File(tmp_path / "in.h5", "a") as f:
+        f["data"].attrs["kept"] = "text"
+        f["other"] = np.arange(100)
+    able = Abilities(run)
+    args = [resplit_path, "in.h5:/data", "out.h5", "--chunks", "48,128,64", "--codec", codec, "--memory", "24MiB", *able.usual()]
+    watched = WatchedFile(tmp_path, list(map(str, args)), run.env)
+    n_killed = watched.killed_at_work(1) + watched.killed_at_work(2, "--resume")
+    assert n_killed > 0, "no kill hit a run at work"
+    assert not os.path.lexists(watched.target)
+    last = watched.start("--resume")
+    assert last.communicate(timeout=120)[1] is not None and last.returncode == 0
+    assert np.array_equal(read(tmp_path / "out.h5"), values)
+    with h5py.File(tmp_path / "out.h5") as f:
+        assert f["data"].attrs["kept"] == "text" and np.array_equal(f["other"], np.arange(100))
+    assert {p.name for p in tmp_path.iterdir()} == {"in.h5", "out.h5"}
