@@ -42,9 +42,11 @@ typedef struct rs_hdf5 {
 typedef struct rs_hdf5_session {
     H5E_auto2_t print; /* how the program that we are in has errors printed */
     void *payload;
+    unsigned plugins; /* which kinds of them it may load: we need none, since all data are coded by us */
 } rs_hdf5_session;
 
-void rs_hdf5_enter(rs_hdf5_session *session);
+/* Without success nothing is entered. */
+resplit_status rs_hdf5_enter(rs_hdf5_session *session, resplit_error *err);
 void rs_hdf5_leave(rs_hdf5_session *session);
 
 /* Fails with a sentence, and what libhdf5 says is wrong. */

@@ -52,7 +52,7 @@ static resplit_status set_type(const resplit_array *source, resplit_array *array
         hdf5->foreign = source->hdf5->foreign;
         return rs_text_add_bytes(&hdf5->type, source->hdf5->type.s, source->hdf5->type.n, err);
     }
-    rs_hdf5_enter(&session);
+    RS_TRY(rs_hdf5_enter(&session, err));
     resplit_status rc = rs_hdf5_make_type(&array->dtype, &type, err);
     if (rc == RESPLIT_OK) {
         rc = rs_hdf5_encode_type(type, &hdf5->type, err);
@@ -262,7 +262,7 @@ static resplit_status set_coding(const resplit_array *source, resplit_array *arr
 static resplit_status check_filters(const resplit_array *array, resplit_error *err)
 {
     rs_hdf5_session session;
-    rs_hdf5_enter(&session);
+    RS_TRY(rs_hdf5_enter(&session, err));
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     resplit_status rc = creation >= 0 ? rs_hdf5_add_filters(creation, &array->chain, 0, err)
                                       : rs_hdf5_fail(err, RESPLIT_EINTERNAL, "libhdf5 does not work");

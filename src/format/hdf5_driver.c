@@ -9,10 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef H5FD_CLASS_VERSION
-#include <H5FDdevelop.h> /* the header of drivers, since 1.14 */
-#endif
-
 typedef struct driver_file {
     H5FD_t base; /* first: libhdf5 knows only this */
     rs_hdf5_io io;

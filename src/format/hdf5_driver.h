@@ -14,8 +14,7 @@
 #define RS_HDF5_DRIVER_H
 
 #include "base/text.h"
-
-#include <hdf5.h>
+#include "format/hdf5_calls.h"
 
 typedef struct rs_hdf5_io {
     bool noting;

@@ -11,20 +11,27 @@
 /* Not every build of libhdf5 can be called by several threads, and none gets faster by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void rs_hdf5_enter(rs_hdf5_session *session)
+resplit_status rs_hdf5_enter(rs_hdf5_session *session, resplit_error *err)
 {
     *session = (rs_hdf5_session){0};
     (void)pthread_mutex_lock(&lock);
-    /* at exit it complains, loudly, of what it could not close itself after a damaged file; later calls of this do nothing */
-    (void)H5dont_atexit();
+    resplit_status rc = rs_hdf5_load(err);
+    if (rc != RESPLIT_OK) {
+        (void)pthread_mutex_unlock(&lock);
+        return rc;
+    }
     (void)H5open();
     (void)H5Eget_auto2(H5E_DEFAULT, &session->print, &session->payload);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    (void)H5PLget_loading_state(&session->plugins);
+    (void)H5PLset_loading_state(0);
+    return RESPLIT_OK;
 }
 
 void rs_hdf5_leave(rs_hdf5_session *session)
 {
     (void)H5Eclear2(H5E_DEFAULT);
+    (void)H5PLset_loading_state(session->plugins);
     (void)H5Eset_auto2(H5E_DEFAULT, session->print, session->payload);
     (void)pthread_mutex_unlock(&lock);
 }

@@ -376,9 +376,11 @@ resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const r
         return rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and has no pattern of names", path);
     }
     RS_TRY(rs_array_new(out, err));
-    rs_hdf5_enter(&session);
-    resplit_status rc = open_array(path, dataset, spec, *out, err);
-    rs_hdf5_leave(&session);
+    resplit_status rc = rs_hdf5_enter(&session, err);
+    if (rc == RESPLIT_OK) {
+        rc = open_array(path, dataset, spec, *out, err);
+        rs_hdf5_leave(&session);
+    }
     if (rc != RESPLIT_OK) {
         rs_array_close(*out);
         *out = NULL;

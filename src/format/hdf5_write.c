@@ -275,7 +275,7 @@ resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_arr
     s.floor = rs_max(RS_HDF5_BEGIN,
                      array->encoded ? (int64_t)st.st_size : array->data_offset + array->info.n_blocks * array->stride);
     s.floor = (s.floor + 7) / 8 * 8;
-    rs_hdf5_enter(&session);
+    RS_TRY(rs_hdf5_enter(&session, err));
     resplit_status rc = close_all(&s, write_all(&s, err), err);
     rs_hdf5_leave(&session);
     return rc;

@@ -14,6 +14,7 @@ from test_kill import Watched
 from test_memory import ALLOWED, MiB, peak_rss
 from test_zarr_counts import CASES, smooth
 
+LIBRARY = 8 * MiB  # libhdf5, and what it brings along
 COUNTS = ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "held_bytes", "temp_bytes")
 
 
@@ -62,9 +63,9 @@ def test_resident_memory(run, tmp_path, resplit_path, environment, codec, budget
     values = smooth((120, 500, 500), "uint16")
     make(tmp_path / "in.h5", values, (1, 500, 500), compression="gzip", compression_opts=1)
     args = ["in.h5", "out.h5", "--chunks", "40,50,50", "--codec", codec, "--memory", f"{budget}MiB", "--quiet"]
-    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED + LIBRARY
     args = ["out.h5", "back.h5", "--chunks", "7,100,500", "--codec", "zlib:1", "--memory", f"{budget}MiB", "--quiet"]
-    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= budget * MiB + ALLOWED + LIBRARY
     assert np.array_equal(read(tmp_path / "back.h5"), values)
 
 
