@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define PLAN_NAME "plan"
+#define HEAD_NAME "head"
 #define OLD_NAME "old" /* an array that is being replaced where the system cannot exchange two names */
 
 /* ---- Removing ------------------------------------------------------------------------------ */
@@ -46,7 +47,7 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
 static resplit_status clear_part(const rs_output *output, resplit_error *err)
 {
     static const char *const names[] = {"journal",    "journal-new",  PLAN_NAME, /* what makes it whole first */
-                                        RS_DATA_NAME, RS_SHARDS_NAME, OLD_NAME};
+                                        RS_DATA_NAME, RS_SHARDS_NAME, HEAD_NAME, OLD_NAME};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[RS_PATH_MAX];
         RS_TRY(rs_path_join(output->part, names[i], path, err));
@@ -184,6 +185,39 @@ static resplit_status make_data(const rs_output *output, resplit_error *err)
     return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot make '%s'", output->data);
 }
 
+/* ---- A header beside the data ----------------------------------------------------------------- */
+
+/* Nothing is there, or what may be replaced; nor at the place of the header. */
+static resplit_status check_free(const rs_output *output, resplit_error *err)
+{
+    rs_text path = {0};
+    RS_TRY(rs_site_check_free(&output->site, err));
+    resplit_status rc = output->array != NULL ? rs_array_head_path(output->array, &path, err) : RESPLIT_OK;
+    if (rc == RESPLIT_OK && path.n > 0 && is_there(path.s) && !output->site.overwrite) {
+        rc = rs_fail(err, RESPLIT_EEXISTS, "'%s' is there already: choose another name, or replace it with --overwrite",
+                     path.s);
+    }
+    rs_text_release(&path);
+    return rc;
+}
+
+/* To its place, after the data: who looks for a header finds both. Two files cannot appear at once. */
+static resplit_status move_head(const rs_output *output, resplit_error *err)
+{
+    rs_text path = {0};
+    char head[RS_PATH_MAX];
+    RS_TRY(rs_path_join(output->part, HEAD_NAME, head, err));
+    if (output->array == NULL || !is_there(head)) {
+        return RESPLIT_OK;
+    }
+    resplit_status rc = rs_array_head_path(output->array, &path, err);
+    if (rc == RESPLIT_OK && path.n > 0 && rename(head, path.s) != 0) {
+        rc = rs_fail_errno(err, errno, "cannot rename '%s' to '%s'", head, path.s);
+    }
+    rs_text_release(&path);
+    return rc;
+}
+
 /* A number that no other output has. */
 static uint64_t draw_token(const rs_output *output)
 {
@@ -247,7 +281,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     RS_TRY(rs_output_part(output->site.path, output->part, err));
     RS_TRY(rs_path_join(output->part, RS_DATA_NAME, output->data, err));
     if (!resume || access(output->part, F_OK) != 0) {
-        RS_TRY(rs_site_check_free(&output->site, err));
+        RS_TRY(check_free(output, err));
         RS_TRY(check_space(output, err));
     }
     RS_TRY(take_part(output, err));
@@ -257,7 +291,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     if (*earlier == RS_EARLIER_ALL) {
         return RESPLIT_OK;
     }
-    RS_TRY(rs_site_check_free(&output->site, err)); /* another run may have published while we waited for its part */
+    RS_TRY(check_free(output, err)); /* another run may have published while we waited for its part */
     if (*earlier == RS_EARLIER_PART) {
         output->token = found.token;
         return rs_journal_begin(&output->journal, output->lock, output->sync, &found, done, on_disk, err);
@@ -283,6 +317,7 @@ static resplit_status begin_at(rs_output *output, const char *source, bool resum
     }
     RS_TRY(begin(output, source, resume, id, plan, earlier, done, err));
     if (*earlier == RS_EARLIER_ALL) { /* only the part is left to remove */
+        RS_TRY(move_head(output, err));
         remove_part(output);
         (void)close(output->lock);
         output->lock = -1;
@@ -314,6 +349,13 @@ static resplit_status add_file(const char *name, const rs_text *text, void *payl
 {
     const rs_output *output = payload;
     return write_text(output->data, name, text, false, err);
+}
+
+static resplit_status add_head(const char *name, const rs_text *text, void *payload, resplit_error *err)
+{
+    const rs_output *output = payload;
+    (void)name;
+    return write_text(output->part, HEAD_NAME, text, false, err);
 }
 
 static resplit_status write_manifest(rs_output *output, uint64_t fingerprint, resplit_error *err)
@@ -426,12 +468,15 @@ resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, respli
 {
     if (output->site.folder) {
         RS_TRY(write_manifest(output, fingerprint, err));
+    } else {
+        RS_TRY(rs_array_metadata(output->array, add_head, output, err));
     }
     RS_TRY(sync_part(output, err));
     RS_TRY(forget_copies(output, err));
     struct stat st;
     bool there = lstat(output->site.path, &st) == 0;
     RS_TRY(there && output->site.overwrite ? replace(output, err) : move_in(output, err));
+    RS_TRY(move_head(output, err));
     resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->site.path, err) : RESPLIT_OK;
     resplit_error why;
     if (rc == RESPLIT_OK && clear_part(output, &why) != RESPLIT_OK) {

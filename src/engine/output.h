@@ -6,6 +6,7 @@
  *         data            a folder of blocks, or one file; of a group: its arrays, each with a part of its own until it is whole
  *         plan            what is being done, to go on with it
  *         journal         how far it is
+ *         head            of a file that has its header in another one: that, which is renamed last
  *     out                 the data, renamed, when everything is written and on disk
  *
  * A run that dies leaves only the part, which no reader takes for an array. The next run goes on with it or removes it.

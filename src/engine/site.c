@@ -78,7 +78,7 @@ resplit_status rs_site_check_space(const resplit_array *array, resplit_error *er
     if (statvfs(parent, &fs) != 0) {
         return rs_fail_errno(err, errno, "cannot look at the file system of '%s'", parent);
     }
-    int64_t n_files = rs_array_file_count(array);
+    int64_t n_files = rs_array_file_count(array) + rs_array_head_count(array);
     int64_t unit = fs.f_frsize > 0 ? (int64_t)fs.f_frsize : 4096;
     int64_t heads, needed, available;
     if (!rs_mul(array->info.n_blocks, array->data_offset, &heads) || !rs_add(heads, array->info.bytes, &needed)) {
@@ -138,7 +138,7 @@ static resplit_status check_replaceable(const rs_site *site, resplit_error *err)
                        "'%s' is there and is not an array that can be replaced: remove it, or choose another name",
                        site->path);
     }
-    expected = old->info.n_blocks + (access(manifest, F_OK) == 0);
+    expected = old->info.n_blocks + rs_array_head_count(old) + (access(manifest, F_OK) == 0);
     rs_array_close(old);
     if (entries != expected) {
         return rs_fail(err, RESPLIT_EEXISTS,

@@ -105,6 +105,12 @@ int64_t rs_array_file_number(const resplit_array *array, const int64_t *index);
 
 int64_t rs_array_file_count(const resplit_array *array);
 
+/* Files beside that of the blocks themselves: headers that have files of their own. */
+int64_t rs_array_head_count(const resplit_array *array);
+
+/* Of an array that is one file: appends the path of the file that has its header; nothing: that file itself. */
+resplit_status rs_array_head_path(const resplit_array *array, rs_text *out, resplit_error *err);
+
 /* Where the stored bytes of an encoded block are in its file, which is open and has `size` bytes. */
 typedef struct rs_place {
     bool missing; /* it is full of array->fill */
@@ -130,7 +136,7 @@ bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b);
 /* Two arrays that cannot be decoded: do their metadata say the same of elements, codecs and what is missing? */
 bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b);
 
-/* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it. */
+/* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it; also for a header beside one file. */
 typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
 

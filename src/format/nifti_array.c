@@ -368,6 +368,17 @@ static resplit_status compress(const resplit_array *array, rs_text *text, respli
     return rc;
 }
 
+int64_t rs_array_head_count(const resplit_array *array)
+{
+    return array->nifti != NULL && array->nifti->pair ? array->info.n_blocks : 0;
+}
+
+resplit_status rs_array_head_path(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    return rs_array_head_count(array) > 0 && array->pattern == NULL ? array->format->head_name(array->path, out, err)
+                                                                    : RESPLIT_OK;
+}
+
 /* Of pairs: the files with the headers, beside those with the voxels. */
 resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
 {
@@ -382,7 +393,8 @@ resplit_status rs_nifti_add_heads(const resplit_array *array, rs_add_file *add, 
     do {
         head.n = beside.n = 0;
         rc = rs_array_block_name(array, index, name, err);
-        rc = rc == RESPLIT_OK ? array->format->head_name(name, &beside, err) : rc;
+        rc =
+            rc == RESPLIT_OK ? array->format->head_name(array->pattern != NULL ? name : array->path, &beside, err) : rc;
         rc = rc == RESPLIT_OK ? rs_nifti_block_head(array, index, &head, err) : rc;
         rc = rc == RESPLIT_OK && array->encoded ? compress(array, &head, err) : rc;
         rc = rc == RESPLIT_OK && beside.n > 0 ? add(beside.s, &head, payload, err) : rc;

@@ -309,6 +309,34 @@ def test_a_pair_needs_its_header(run, tmp_path):
     assert "'in.hdr' is missing" in run.error("info", "in.img")
 
 
+def test_one_pair(run, tmp_path):
+    data = values((9, 8, 7), "<i2")
+    for version in (1, 2):
+        source = write(tmp_path / f"in{version}.img", data, version=version, extensions=[(6, b"text")], **SPACE)
+        run(source, "grid", "--chunks", "4,4,4", *MEMORY)
+        check_grid(tmp_path / "grid", data, (4, 4, 4), "{0}_{1}_{2}.img")
+        run("grid", "back.hdr", *MEMORY)
+        assert "'back.img' is there already" in run.error("grid", "back.hdr", *MEMORY)
+        for end in (".img", ".hdr"):
+            assert (tmp_path / f"back{end}").read_bytes() == source.with_suffix(end).read_bytes()
+        (tmp_path / "back.img").unlink()
+        assert "'back.hdr' is there already" in run.error("grid", "back.img", *MEMORY)
+        run("grid", "back.img", "--overwrite", *MEMORY)
+        assert equal(read(tmp_path / "back.hdr"), data)
+        run("grid", "grid", "--overwrite", *MEMORY, code=1)
+        run(source, "grid", "--chunks", "3,3,3", "--overwrite", *MEMORY)
+        check_grid(tmp_path / "grid", data, (3, 3, 3), "{0}_{1}_{2}.img")
+        run("grid", f"one{version}.nii", *MEMORY)
+        assert equal(read(tmp_path / f"one{version}.nii"), data)
+        assert np.array_equal(nib.load(tmp_path / f"one{version}.nii").affine, nib.load(source).affine)
+        for path in [*(tmp_path / "grid").iterdir(), tmp_path / "grid", *tmp_path.glob("back.*")]:
+            path.rmdir() if path.is_dir() else path.unlink()
+    run("one1.nii", "packed.img.gz", *MEMORY)
+    assert equal(read(tmp_path / "packed.img.gz"), data)
+    run("packed.hdr.gz", "x.npy", *MEMORY)
+    assert equal(np.load(tmp_path / "x.npy"), data)
+
+
 # ---- other formats ----------------------------------------------------------------------------------------------
 
 
