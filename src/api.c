@@ -174,11 +174,35 @@ static resplit_status check_cast(const resplit_array *source, const resplit_arra
                          from->kind, (long long)from->itemsize, source->dtype.descr);
 }
 
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, rs_problem *out,
-                              resplit_error *err)
+bool rs_api_next_staged(const resplit_array *source, const resplit_array *target, uint32_t *staged)
+{
+    uint32_t can = (rs_array_can_be_plain(source) ? RS_STAGED_SOURCE : 0U)
+                   | (rs_array_can_be_plain(target) ? RS_STAGED_TARGET : 0U);
+    *staged = ((*staged | ~can) + 1) & can; /* counts through the subsets */
+    return *staged != 0;
+}
+
+uint32_t rs_api_find_staged(const resplit_array *source, const resplit_array *target, uint64_t hash)
+{
+    uint32_t staged = 0;
+    bool same = false;
+    do {
+        rs_problem problem;
+        if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, NULL) == RESPLIT_OK) {
+            rs_problem_stage(&problem, staged);
+            same = rs_problem_hash(&problem) == hash;
+            rs_problem_release(&problem);
+        }
+    } while (!same && rs_api_next_staged(source, target, &staged));
+    return same ? staged : 0;
+}
+
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t staged,
+                              rs_problem *out, resplit_error *err)
 {
     RS_TRY(check_cast(source, target, err));
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
+    rs_problem_stage(out, staged);
     out->verbatim = copy && rs_array_is_verbatim(source, target);
     if (out->verbatim) { /* nothing is decoded or encoded */
         out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
@@ -200,15 +224,15 @@ static bool may_copy(const char *strategy)
     return strategy == NULL || strcmp(strategy, "auto") == 0 || strcmp(strategy, "copy") == 0;
 }
 
-static resplit_status make_plan(const resplit_array *source, const resplit_array *target, const rs_request *request,
-                                resplit_plan **out, resplit_error *err)
+static resplit_status make_staged(const resplit_array *source, const resplit_array *target, const rs_request *request,
+                                  uint32_t staged, resplit_plan **out, resplit_error *err)
 {
     resplit_plan *plan = calloc(1, sizeof *plan);
     *out = NULL;
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), &plan->problem, err);
+    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), staged, &plan->problem, err);
     if (rc == RESPLIT_OK) {
         rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
     }
@@ -221,6 +245,30 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
     }
     *out = plan;
     return RESPLIT_OK;
+}
+
+/* Of the ways to see compressed blocks the fastest: in memory, as a whole, or through files. What needs least is told if none fits. */
+static resplit_status make_plan(const resplit_array *source, const resplit_array *target, const rs_request *request,
+                                resplit_plan **out, resplit_error *err)
+{
+    resplit_error least = {.code = RESPLIT_OK};
+    uint32_t staged = 0;
+    *out = NULL;
+    do {
+        resplit_plan *plan = NULL;
+        resplit_error why = {.code = RESPLIT_OK};
+        resplit_status rc = make_staged(source, target, request, staged, &plan, &why);
+        if (rc == RESPLIT_OK && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
+            resplit_plan_free(*out);
+            *out = plan;
+        } else {
+            resplit_plan_free(plan);
+        }
+        if (rc != RESPLIT_OK && (least.code == RESPLIT_OK || why.needed_bytes < least.needed_bytes)) {
+            least = why;
+        }
+    } while (rs_api_next_staged(source, target, &staged));
+    return *out != NULL ? RESPLIT_OK : rs_fail_with(err, &least);
 }
 
 resplit_status resplit_plan_make(const resplit_array *source, const resplit_array *target,
@@ -306,6 +354,7 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
 {
     rs_problem problem;
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    rs_problem_stage(&problem, plan->problem.staged);
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
     rs_problem_release(&problem);
     return same ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "this plan was made for other arrays");

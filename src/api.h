@@ -14,9 +14,18 @@ struct resplit_plan {
     resplit_plan_summary summary;
 };
 
-/* What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. */
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, rs_problem *out,
-                              resplit_error *err);
+/*
+ * What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. staged:
+ * sides, of those that can be, whose compressed blocks go through files where they are plain.
+ */
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t staged,
+                              rs_problem *out, resplit_error *err);
+
+/* The next way to stage two arrays, from 0 on; false: there are no more. */
+bool rs_api_next_staged(const resplit_array *source, const resplit_array *target, uint32_t *staged);
+
+/* The way in which the problem of two arrays has this hash; 0, too, if none has. */
+uint32_t rs_api_find_staged(const resplit_array *source, const resplit_array *target, uint64_t hash);
 
 /* Fills the public view of a problem and its plan. */
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);

@@ -2,6 +2,7 @@
 /* copy_run.c - a run whose sink is the target's files. */
 #include "engine/block.h"
 #include "engine/output.h"
+#include "engine/stage.h"
 
 #include <errno.h>
 #include <string.h>
@@ -208,6 +209,9 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
+    if (rc == RESPLIT_OK && (run->problem->staged & RS_STAGED_TARGET) != 0) {
+        rc = rs_stage_pack(run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err);
+    }
     /* what was copied as it is was not looked at */
     *fingerprint = changes_values(run->target) && !run->problem->verbatim ? 0
                    : run->problem->verbatim
@@ -279,6 +283,12 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                            const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
     rs_output output = {.lock = -1, .journal = {.fd = -1}};
+    rs_staged staged = {.folder = ""};
+    resplit_array plain;
+    if ((problem->staged & RS_STAGED_TARGET) != 0) {
+        rs_array_plain(target, &plain);
+        target = &plain;
+    }
     rs_run run = {.problem = problem,
                   .plan = plan,
                   .source = source,
@@ -302,8 +312,19 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
     }
     result->resumed = earlier != RS_EARLIER_NONE;
     if (earlier != RS_EARLIER_ALL) {
-        rs_files_init(&run.sources, source, source->path, false, direct);
-        rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
+        resplit_cost unpacking = {0};
+        run.resumed = done; /* whatever happens until it goes on */
+        run.now = done.now;
+        if ((problem->staged & RS_STAGED_SOURCE) != 0) {
+            rc = rs_stage_unpack(&staged, problem, source, temp, output.part, options, &unpacking, err);
+            run.source = &staged.array;
+        }
+        run.actual = unpacking;
+        if (rc == RESPLIT_OK) {
+            rs_files_init(&run.sources, run.source, run.source->path, false, direct);
+            rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
+        }
+        rs_stage_end(&staged);
         if (rc != RESPLIT_OK) {
             keep_what_is_done(&run, &output, rc, err);
         }

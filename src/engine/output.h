@@ -31,6 +31,9 @@ typedef struct rs_output {
     rs_journal journal;
 } rs_output;
 
+/* Removes a file, or a folder and all that is in it. */
+void rs_path_remove(const char *path);
+
 /* What there is of an earlier run. */
 typedef enum rs_earlier { RS_EARLIER_NONE, RS_EARLIER_PART, RS_EARLIER_ALL } rs_earlier;
 

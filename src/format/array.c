@@ -301,6 +301,13 @@ int64_t rs_array_coded_bytes(const resplit_array *array)
     return n + head;
 }
 
+void rs_array_plain(const resplit_array *array, resplit_array *out)
+{
+    *out = *array;
+    out->encoded = out->layout.atomic = false;
+    out->layout.coding = (rs_coding){.item = array->layout.coding.item};
+}
+
 resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
 {
     if (array->nifti != NULL) {

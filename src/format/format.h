@@ -186,6 +186,13 @@ resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_ar
 /* The most bytes that a block has before it is encoded, or after it is decoded: its elements, and a head before them. */
 int64_t rs_array_coded_bytes(const resplit_array *array);
 
+/* The array as if its blocks were plain, not encoded: borrows everything. Only NIfTI files can be seen so. */
+void rs_array_plain(const resplit_array *array, resplit_array *out);
+static inline bool rs_array_can_be_plain(const resplit_array *array)
+{
+    return array->encoded && array->nifti != NULL;
+}
+
 /* Bytes before the data of a block; of an encoded one, when it is decoded. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 

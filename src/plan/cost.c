@@ -10,6 +10,7 @@
  * Memory: held.h for the data, and what an engine needs beside it.
  */
 #include "base/budget.h"
+#include "plan/device.h"
 #include "plan/held.h"
 #include "plan/plan.h"
 
@@ -312,6 +313,48 @@ bool rs_plan_predict(const rs_problem *problem, rs_plan *plan)
     count_access(&problem->target, plan, plan->kept, &cost->write_seeks, &cost->bytes_written);
     cost->temp_bytes = 0;
     return fits;
+}
+
+/* Bytes of all blocks that a layout shows, as they are stored. */
+static int64_t stored_bytes(const rs_layout *layout)
+{
+    int64_t bytes = layout->itemsize;
+    for (int d = 0; d < layout->ndim; d++) {
+        bytes = saturating_mul(bytes, rs_axis_stored(&layout->axis[d], layout->axis[d].n - 1).hi
+                                          - rs_axis_stored(&layout->axis[d], 0).lo);
+    }
+    return bytes;
+}
+
+void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, rs_plan *plan)
+{
+    static const double speed[2] = {300e6, 60e6}; /* bytes a second, to unpack and to pack */
+    const rs_layout *sides[2] = {&problem->source, &problem->target};
+    const int64_t n_blocks[2] = {problem->n_source, problem->n_target};
+    resplit_cost *cost = &plan->predicted, more = {0};
+    for (int i = 0; i < 2; i++) {
+        if ((problem->staged >> i & 1) == 0) {
+            continue;
+        }
+        int64_t bytes = stored_bytes(sides[i]);
+        more.read_seeks += n_blocks[i];
+        more.write_seeks += n_blocks[i];
+        more.bytes_read += bytes;
+        more.bytes_written += bytes;
+        more.temp_bytes += bytes;
+        plan->seconds += (double)bytes / speed[i];
+    }
+    if (problem->staged == 0) {
+        return;
+    }
+    plan->seconds += rs_device_seconds(device, &more, false);
+    cost->read_seeks += more.read_seeks;
+    cost->write_seeks += more.write_seeks;
+    cost->bytes_read = saturating_add(cost->bytes_read, more.bytes_read);
+    cost->bytes_written = saturating_add(cost->bytes_written, more.bytes_written);
+    cost->temp_bytes = saturating_add(cost->temp_bytes, more.temp_bytes);
+    cost->peak_bytes = (problem->staged & RS_STAGED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
+                                                                 : rs_max(cost->peak_bytes, RS_STAGED_BYTES);
 }
 
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err)

@@ -332,8 +332,16 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
         return rs_fail(err, RESPLIT_EINVAL, "cannot minimize '%s': choose seconds, seeks, bytes or memory",
                        request->minimize);
     }
-    if (request->strategy == NULL || strcmp(request->strategy, "auto") == 0) {
-        return make_cheapest(problem, request, out, err);
+    if (problem->staged != 0 && request->memory < RS_STAGED_BYTES) {
+        resplit_status rc = rs_fail(err, RESPLIT_EBUDGET,
+                                    "blocks are compressed, which needs at least %d bytes of memory", RS_STAGED_BYTES);
+        if (err != NULL) {
+            err->needed_bytes = RS_STAGED_BYTES;
+        }
+        return rc;
     }
-    return make_named(problem, request, out, err);
+    bool cheapest = request->strategy == NULL || strcmp(request->strategy, "auto") == 0;
+    RS_TRY(cheapest ? make_cheapest(problem, request, out, err) : make_named(problem, request, out, err));
+    rs_plan_add_staged(problem, device_of(request), out);
+    return RESPLIT_OK;
 }

@@ -66,6 +66,18 @@ void rs_problem_release(rs_problem *problem)
     *problem = (rs_problem){0};
 }
 
+void rs_problem_stage(rs_problem *problem, uint32_t staged)
+{
+    rs_layout *sides[2] = {&problem->source, &problem->target};
+    problem->staged = staged;
+    for (int i = 0; i < 2; i++) {
+        if ((staged >> i & 1) != 0) {
+            sides[i]->atomic = false;
+            sides[i]->coding = (rs_coding){.item = sides[i]->coding.item};
+        }
+    }
+}
+
 int64_t rs_problem_staging(const rs_problem *problem)
 {
     int64_t item = rs_max(problem->itemsize, problem->target.coding.item); /* it is cast in its place */
@@ -96,5 +108,6 @@ uint64_t rs_problem_hash(const rs_problem *problem)
     for (int d = 0; d < problem->ndim; d++) {
         hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
     }
+    hash = problem->staged != 0 ? rs_mix(hash, problem->staged) : hash;
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);
 }

@@ -19,13 +19,19 @@ typedef struct rs_problem {
     int64_t source_index[RS_MAX_NDIM]; /* index, in the whole source, of the first block that is seen */
     int64_t n_source, n_target;        /* blocks                                                     */
     int64_t *cuts;                     /* owned; what uneven axes borrow                             */
-    bool verbatim;                     /* stored bytes of a block mean the same on both sides: they can be copied */
+    uint32_t staged; /* RS_STAGED_: blocks are compressed, but seen as plain: see stage.h of the engine */
+    bool verbatim;   /* stored bytes of a block mean the same on both sides: they can be copied */
 } rs_problem;
+
+enum { RS_STAGED_SOURCE = 1, RS_STAGED_TARGET = 2 };
 
 /* The region of `source` that starts at `origin` and has the shape of `target`. Copies all it needs. */
 resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
                                resplit_error *err);
 void rs_problem_release(rs_problem *problem);
+
+/* Sees blocks as if they were plain. */
+void rs_problem_stage(rs_problem *problem, uint32_t staged);
 
 /* Staging that a worker needs at least, and what its codecs need beside. */
 int64_t rs_problem_staging(const rs_problem *problem);

@@ -323,7 +323,6 @@ def test_one_pair(run, tmp_path):
         assert "'back.hdr' is there already" in run.error("grid", "back.img", *MEMORY)
         run("grid", "back.img", "--overwrite", *MEMORY)
         assert equal(read(tmp_path / "back.hdr"), data)
-        run("grid", "grid", "--overwrite", *MEMORY, code=1)
         run(source, "grid", "--chunks", "3,3,3", "--overwrite", *MEMORY)
         check_grid(tmp_path / "grid", data, (3, 3, 3), "{0}_{1}_{2}.img")
         run("grid", f"one{version}.nii", *MEMORY)
@@ -445,3 +444,60 @@ def test_damaged_streams_are_refused(run, tmp_path, cut):
     (tmp_path / "in.nii.gz").write_bytes(gzip.compress((tmp_path / "in.nii").read_bytes() + b"\0"))
     run.error("in.nii.gz", "out.nii", *MEMORY)
     assert not (tmp_path / "out.nii").exists()
+
+
+# ---- larger than memory -----------------------------------------------------------------------------------------
+
+COUNTS = ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "held_bytes", "temp_bytes")
+
+
+def big(tmp_path, shape=(200, 160, 150)):
+    """Of some 10 MB, that compresses."""
+    grid = np.indices(shape, sparse=True)
+    data = (sum(np.sin(g / 9) for g in grid) * 500 + np.random.default_rng(1).integers(0, 4, shape)).astype("<i2")
+    return data, write(tmp_path / "in.nii", data, **SPACE)
+
+
+def check_counts(done):
+    for key in COUNTS:
+        assert done["actual"][key] == done["predicted"][key], key
+    assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"] <= done["memory"]
+
+
+@pytest.mark.parametrize("memory", ["2MiB", "3MiB", "5MiB", "64MiB"])
+def test_compressed_and_larger_than_memory(run, tmp_path, memory):
+    data, source = big(tmp_path)
+    (tmp_path / "in.nii.gz").write_bytes(gzip.compress(source.read_bytes(), 1))
+    whole = memory == "64MiB"
+    done = run.json("in.nii.gz", "grid", "--chunks", "70,80,50", "--codec", "gzip:1", "--memory", memory)
+    check_counts(done)
+    assert (done["actual"]["temp_bytes"] == 0) is whole
+    check_grid(tmp_path / "grid", data, (70, 80, 50), "{0}_{1}_{2}.nii.gz")
+    done = run.json("grid", "out.nii.gz", "--memory", memory)
+    check_counts(done)
+    assert gzip.decompress((tmp_path / "out.nii.gz").read_bytes()) == source.read_bytes()
+    (tmp_path / "temp").mkdir()
+    done = run.json("in.nii.gz", "again.nii.gz", "--to-dtype", ">i2", "--memory", memory, "--temp", "temp")
+    check_counts(done)
+    assert equal(read(tmp_path / "again.nii.gz"), data.astype(">i2"))
+    run("extract", "in.nii.gz", "part.nii", "--roi", "10:20,:,5:9", "--memory", memory, "--quiet")
+    assert equal(read(tmp_path / "part.nii"), data[10:20, :, 5:9])
+    assert list((tmp_path / "temp").iterdir()) == []
+    assert not list(tmp_path.glob("*.resplit-part"))
+
+
+def test_plans_that_unpack_are_saved_and_run(run, tmp_path):
+    data, source = big(tmp_path)
+    (tmp_path / "in.nii.gz").write_bytes(gzip.compress(source.read_bytes(), 1))
+    run("plan", "in.nii.gz", "out", "--chunks", "70,80,50", "--memory", "3MiB", "--save", "plan", "--quiet")
+    run("run", "plan", "--quiet")
+    check_grid(tmp_path / "out", data, (70, 80, 50), "{0}_{1}_{2}.nii.gz")
+
+
+def test_what_does_not_unpack_leaves_nothing(run, tmp_path):
+    _, source = big(tmp_path)
+    packed = gzip.compress(source.read_bytes(), 1)
+    for blob in (packed[:-100], gzip.compress(source.read_bytes() + b"x", 1), gzip.compress(source.read_bytes()[:-2], 1)):
+        (tmp_path / "in.nii.gz").write_bytes(blob)
+        assert "in.nii.gz" in run.error("in.nii.gz", "out.nii", "--memory", "3MiB", "--quiet")
+        assert {p.name for p in tmp_path.iterdir()} == {"in.nii", "in.nii.gz"}
