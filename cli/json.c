@@ -267,6 +267,8 @@ bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_erro
         else
             cli_out_null(out, "ratio");
     }
+    if (info->header)
+        cli_out_text(out, "header", info->header);
     if (info->notes)
         cli_out_text(out, "notes", info->notes);
     add_fingerprint(out, info->fingerprint);

@@ -413,6 +413,8 @@ void cli_report_info(const resplit_info *info)
         printf("%-14s%s\n", "names", info->pattern);
     if (cli_is_encoded(info))
         print_stored(info);
+    if (info->header)
+        printf("%-14s%s\n", "header", info->header);
     print_notes(info);
     if (info->fingerprint)
         printf("%-14s%016" PRIx64 "\n", "fingerprint", info->fingerprint);

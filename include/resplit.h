@@ -200,6 +200,7 @@ typedef struct resplit_info {
     int64_t stored_bytes;  /* and what they have on disk                                        */
     uint64_t fingerprint;  /* as it was stored with the array; 0: it was not                    */
     const char *dataset;   /* of an HDF5 file: "/data"; NULL: not HDF5                          */
+    const char *header;    /* what the header of a NIfTI image says, in words; else NULL       */
     const char *notes;     /* what is not kept, or was chosen, one sentence a line; NULL: nothing */
 } resplit_info;
 

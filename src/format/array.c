@@ -40,6 +40,7 @@ void rs_array_close(resplit_array *array)
     rs_nifti_release(array->nifti);
     free(array->nifti);
     rs_text_release(&array->notes);
+    rs_text_release(&array->words);
     free(array->fill);
     free(array->pad);
     free(array->wished_codec);
@@ -225,6 +226,17 @@ static void fill_info(resplit_array *array)
     }
 }
 
+/* An array is finished more than once: what its files say comes later. */
+static resplit_status set_words(resplit_array *array, resplit_error *err)
+{
+    array->words.n = 0;
+    if (array->nifti != NULL && array->path != NULL && array->nifti->head.n > 0) {
+        RS_TRY(rs_nifti_describe(array->nifti, &array->words, err));
+    }
+    array->info.header = array->words.n > 0 ? array->words.s : NULL;
+    return RESPLIT_OK;
+}
+
 resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
 {
     rs_layout *layout = &array->layout;
@@ -255,7 +267,7 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     array->info.n_blocks = n_blocks;
     array->info.n_elements = n_elements;
     array->info.bytes = bytes;
-    return RESPLIT_OK;
+    return set_words(array, err);
 }
 
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],

@@ -176,6 +176,19 @@ static bool is_dataset(const char *path, const char *dataset, const resplit_targ
            && (dataset != NULL || rs_format_by_suffix(path) == format);
 }
 
+/* What of the source's metadata the target's format has no place for. */
+static resplit_status note_losses(const resplit_array *source, resplit_array *array, resplit_error *err)
+{
+    bool nifti = rs_format_is_nifti(array->format);
+    if (source->nifti != NULL && !nifti) {
+        return rs_nifti_note_loss(source, &array->notes, err);
+    }
+    return nifti && source->zarr != NULL && source->zarr->attributes.n > 2 /* {} */
+               ? rs_text_add(&array->notes, err,
+                             "attributes of the Zarr array are not kept: NIfTI has no place for them")
+               : RESPLIT_OK;
+}
+
 /* `dataset` NULL: the path names none. */
 static resplit_status fill_target(const char *path, const char *dataset, const resplit_array *source,
                                   const resplit_target *target, resplit_array *array, resplit_error *err)
@@ -199,6 +212,7 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     RS_TRY(choose_type(source, target->dtype, array, err));
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
+    RS_TRY(note_losses(source, array, err));
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);

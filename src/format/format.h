@@ -85,6 +85,7 @@ struct resplit_array {
     const char *suffix;         /* of new blocks; NULL: the first of the format */
     bool wished_format;         /* a target: the format was asked for by name */
     rs_text notes;              /* what is not kept, for the public view */
+    rs_text words;              /* what its header says, for the same */
     char codec[200];            /* the chain in words, for info */
     resplit_info info;          /* the public view of all this */
 };

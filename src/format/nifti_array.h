@@ -22,6 +22,12 @@ resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *s
                                    resplit_error *err);
 resplit_status rs_nifti_array_end(const resplit_array *source, resplit_array *array, resplit_error *err);
 
+/* Says what another format does not keep of an image. */
+resplit_status rs_nifti_note_loss(const resplit_array *source, rs_text *notes, resplit_error *err);
+
+/* What the header says, in a line, for the public view. */
+resplit_status rs_nifti_describe(const rs_nifti *nifti, rs_text *out, resplit_error *err);
+
 /* Appends the header of a block. */
 resplit_status rs_nifti_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
 

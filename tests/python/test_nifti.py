@@ -355,6 +355,23 @@ def test_from_and_to_other_formats(run, tmp_path, dtype, end):
     run("verify", "in.npy", f"a{end}", *MEMORY)
 
 
+def test_what_is_not_carried_is_said(run, tmp_path):
+    write(tmp_path / "in.nii", values((6, 5, 4), "<i2"), **SPACE)
+    for name in ("out.npy", "out.zarr"):
+        done = run.json("in.nii", name, *(("--chunks", "2,2,2") if "zarr" in name else ()), "--memory", "8MiB")
+        assert "header" in done["notes"] and "scl_slope 2.5, scl_inter -3" in done["notes"]
+    assert "notes" not in run.json("in.nii", "out.nii", "--memory", "8MiB")
+
+
+def test_info_says_what_the_header_says(run, tmp_path):
+    write(tmp_path / "in.nii", values((6, 5, 4), ">i2"), extensions=[(6, b"x")], **SPACE)
+    said = run.json("info", "in.nii")
+    assert said["format"] == "nifti1" and said["order"] == "F"
+    assert said["header"] == ("big-endian, voxels of 2 x 1.5 x 2.5 mm, qform 1 at -80 12 3.3, sform 2 at -80 5 7, scl_slope 2.5, "
+                              "scl_inter -3, with extensions")
+    assert said["header"] in run("info", "in.nii").stdout
+
+
 def test_what_nifti_cannot_hold(run, tmp_path):
     for dtype in ("bool", "float16", "S4"):
         np.save(tmp_path / "in.npy", sample((4, 4), dtype))
