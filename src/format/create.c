@@ -229,7 +229,8 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     array->wished_format = target->format != NULL;
     RS_TRY(nifti ? rs_nifti_array_begin(path, source, target, shape, array, err)
                  : check_plain(target, array->format, err));
-    if (array->order == '\0') { /* of a Zarr array: neither C nor F */
+    bool c_only = array->format == &rs_format_hdf5 && target->order == '\0';
+    if (array->order == '\0' || c_only) { /* of a Zarr array: neither C nor F */
         array->order = 'C';
     }
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));

@@ -14,6 +14,8 @@
 #include "format/array.h"
 #include "format/hdf5_driver.h"
 
+#define RS_HDF5_USUAL_NAME "data" /* of a dataset that nobody gave one */
+
 enum {
     RS_HDF5_MAX_CHUNKS = 1 << 28,
 };
@@ -55,6 +57,9 @@ resplit_status rs_hdf5_fail(resplit_error *err, resplit_status code, const char 
 
 /* Only to read. The caller closes it. */
 resplit_status rs_hdf5_open_file(const char *path, hid_t *out, resplit_error *err);
+
+/* The same for one that is open, and stays so; `path` is for messages. */
+resplit_status rs_hdf5_open_descriptor(int fd, const char *path, hid_t *out, resplit_error *err);
 
 /* Closes an id, whatever it is of; does nothing with one that is none. */
 void rs_hdf5_close(hid_t id);

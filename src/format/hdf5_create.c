@@ -18,7 +18,7 @@ static const int64_t MOST_CHUNK = INT64_C(0xffffffff); /* bytes, and elements */
 
 static resplit_status set_names(const resplit_array *source, const char *dataset, rs_hdf5 *hdf5, resplit_error *err)
 {
-    const char *name = dataset != NULL ? dataset : source->hdf5 != NULL ? source->hdf5->dataset : "data";
+    const char *name = dataset != NULL ? dataset : source->hdf5 != NULL ? source->hdf5->dataset : RS_HDF5_USUAL_NAME;
     while (*name == '/') {
         name++;
     }

@@ -24,7 +24,8 @@ static int open_descriptor(driver_file *file, const char *name, unsigned flags)
 {
     struct stat st;
     bool write = (flags & H5F_ACC_RDWR) != 0;
-    file->fd = open(name, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    file->fd = file->io.has_fd ? fcntl(file->io.fd, F_DUPFD_CLOEXEC, 0)
+                               : open(name, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->fd < 0) {
         return errno;
     }
@@ -106,8 +107,9 @@ static haddr_t driver_allocate(H5FD_t *base, H5FD_mem_t type, hid_t transfer, hs
 
 static haddr_t driver_get_eoa(const H5FD_t *base, H5FD_mem_t type)
 {
+    const driver_file *file = (const driver_file *)base;
     (void)type;
-    return ((const driver_file *)base)->eoa;
+    return file->io.end > 0 && (haddr_t)file->io.end > file->eoa ? (haddr_t)file->io.end : file->eoa;
 }
 
 static herr_t driver_set_eoa(H5FD_t *base, H5FD_mem_t type, haddr_t address)

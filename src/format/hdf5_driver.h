@@ -21,7 +21,10 @@ typedef struct rs_hdf5_io {
     int64_t offset, bytes; /* noted: in the file, from its very beginning; offset -1: nothing yet */
     int64_t place;         /* of the next raw data that are allocated; -1: behind everything else */
     int64_t floor;         /* a new file: what is not placed goes behind it */
-    rs_text *memory;       /* the file is here, and is made anew; NULL: it is on disk */
+    int64_t end;           /* a new file: what it says of where it ends, when that is behind everything else */
+    bool has_fd;           /* it is open already, and stays so */
+    int fd;
+    rs_text *memory; /* the file is here, and is made anew; NULL: it is on disk */
 } rs_hdf5_io;
 
 /* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. */

@@ -65,13 +65,24 @@ void rs_hdf5_close(hid_t id)
     }
 }
 
-resplit_status rs_hdf5_open_file(const char *path, hid_t *out, resplit_error *err)
+static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *out, resplit_error *err)
 {
-    static const rs_hdf5_io io = {.floor = 0};
-    hid_t access = rs_hdf5_access(&io);
+    hid_t access = rs_hdf5_access(io);
     *out = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : -1;
     rs_hdf5_close(access);
     return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5", path);
+}
+
+resplit_status rs_hdf5_open_file(const char *path, hid_t *out, resplit_error *err)
+{
+    rs_hdf5_io io = {.floor = 0};
+    return open_file(&io, path, out, err);
+}
+
+resplit_status rs_hdf5_open_descriptor(int fd, const char *path, hid_t *out, resplit_error *err)
+{
+    rs_hdf5_io io = {.has_fd = true, .fd = fd};
+    return open_file(&io, path, out, err);
 }
 
 bool rs_hdf5_look(hid_t place, const char *name, H5O_type_t *type, uint64_t *address, unsigned *n_links)

@@ -189,7 +189,7 @@ static resplit_status check_file(inspection *v, int64_t number, const int64_t *i
     if (file->head.nifti != NULL) {
         RS_TRY(rs_nifti_check_block(array, number, &box, shown, v->first, &file->head, err));
     }
-    if (!file->head.encoded) {
+    if (!file->head.encoded && !array->format->has_tail) {
         RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));
     }
     v->most = rs_max(v->most, file->size);

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zarr
 
-from conftest import sample, same
+from conftest import blocks_of, sample, same
 from hdf5_support import FILTERS, MEMORY, TYPES, h5dump, read, same_stored
 from zarr_support import equal, make as make_zarr
 
@@ -417,3 +417,43 @@ def test_a_file_of_ours_can_be_written_to(run, tmp_path):
         expected[3] = 7
         assert np.array_equal(read(tmp_path / "out.h5"), expected)
         assert np.array_equal(read(tmp_path / "out.h5", "more"), np.arange(5000))
+
+
+# ---- grids of files --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["<u2", ">f8", "?", "<c8", "S3"])
+def test_a_grid_of_files(run, tmp_path, dtype):
+    """One contiguous dataset in each: written for h5py, and read from what h5py wrote, with other things behind the data."""
+    values = some(dtype)
+    np.save(tmp_path / "in.npy", np.asfortranarray(values))
+    run("in.npy", "parts", "--format", "hdf5", "--chunks", "8,15,4", "--pattern", "b_{0}_{1}_{2}.h5", *MEMORY)
+    for index, start, block in blocks_of(values, (8, 15, 4)):
+        path = tmp_path / "parts" / f"b_{index[0]}_{index[1]}_{index[2]}.h5"
+        assert same_stored(read(path), block)
+        h5dump(path)
+        with h5py.File(path, "a") as f:
+            f["data"].attrs["more"] = "x" * 3000
+            f.create_group("other")
+    (tmp_path / "parts" / "resplit.json").unlink()
+    run("merge", "parts", "out.h5", *MEMORY)
+    assert same_stored(read(tmp_path / "out.h5"), values)
+    run("verify", "parts", "in.npy", "--memory", "32MiB")
+
+
+def test_grids_of_files_by_h5py(run, tmp_path):
+    values = some("<i4", (10, 9))
+    (tmp_path / "parts").mkdir()
+    for index, start, block in blocks_of(values, (4, 5)):
+        make(tmp_path / "parts" / f"{index[0]}_{index[1]}.h5", block, name="volume", file={"userblock_size": 512} if index[0] else {})
+    run("parts", "out.npy", *MEMORY)
+    assert same(np.load(tmp_path / "out.npy"), values)
+    (tmp_path / "parts" / "1_1.h5").unlink()
+    assert "is missing" in run.error("info", "parts")
+    make(tmp_path / "parts" / "1_1.h5", values[4:8, 5:], name="volume", chunks=(2, 2))
+    assert "not contiguous" in run.error("info", "parts")
+
+
+def test_fortran_order_in_grids_is_refused(run, tmp_path):
+    np.save(tmp_path / "in.npy", some())
+    assert "C order only" in run.error("in.npy", "parts", "--format", "hdf5", "--chunks", "8,15,4", "--to-order", "F", *MEMORY)
