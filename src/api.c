@@ -258,7 +258,7 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
         resplit_plan *plan = NULL;
         resplit_error why = {.code = RESPLIT_OK};
         resplit_status rc = make_staged(source, target, request, staged, &plan, &why);
-        if (rc == RESPLIT_OK && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
+        if (rc == RESPLIT_OK && plan != NULL && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
             resplit_plan_free(*out);
             *out = plan;
         } else {

@@ -52,9 +52,9 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
 /* What an earlier run left in the part. Anything else in it is not ours, and stays. */
 static resplit_status clear_part(const rs_output *output, resplit_error *err)
 {
-    static const char *const names[] = {
-        "journal",    "journal-new",  PLAN_NAME, /* what makes it whole first */
-        RS_DATA_NAME, RS_SHARDS_NAME, HEAD_NAME, RS_UNPACKED_NAME, RS_DATA_NAME "-packed", OLD_NAME};
+    static const char *const names[] = {"journal",        "journal-new",  PLAN_NAME, /* what makes it whole first */
+                                        RS_DATA_NAME,     RS_SHARDS_NAME, HEAD_NAME,
+                                        RS_UNPACKED_NAME, RS_PACKED_NAME, OLD_NAME};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[RS_PATH_MAX];
         RS_TRY(rs_path_join(output->part, names[i], path, err));

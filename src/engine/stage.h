@@ -13,7 +13,8 @@
 #include "plan/plan.h"
 #include "format/format.h"
 
-#define RS_UNPACKED_NAME "unpacked" /* in the part */
+#define RS_UNPACKED_NAME "unpacked"  /* in the part */
+#define RS_PACKED_NAME "data-packed" /* the same: what becomes its data, when that is one file */
 
 typedef struct rs_staged {
     resplit_array array;    /* the source as if it were plain: borrows all but its path */

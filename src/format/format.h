@@ -77,6 +77,7 @@ struct resplit_array {
     char *wished_codec;  /* owned; a target: as it was asked for; NULL: as the source */
     char wished_order;   /* the same; 0: as the source */
     bool write_empty;    /* a target: also blocks that are full of it */
+    bool wished_format;  /* a target: the format was asked for by name */
     int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
     int64_t shard[RS_MAX_NDIM]; /* blocks in a file along each axis, when a file holds several; else 0 */
     struct rs_zarr *zarr;       /* owned; NULL: not Zarr */
@@ -84,7 +85,6 @@ struct resplit_array {
     int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
     struct rs_nifti *nifti;     /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
     const char *suffix;         /* of new blocks; NULL: the first of the format */
-    bool wished_format;         /* a target: the format was asked for by name */
     rs_text notes;              /* what is not kept, for the public view */
     rs_text words;              /* what its header says, for the same */
     char codec[200];            /* the chain in words, for info */

@@ -114,7 +114,11 @@ static resplit_status parse_head(int fd, int64_t size, const char *path, rs_head
     *out = (rs_head){0};
     RS_TRY(input_open(&in, fd, path, err));
     rs_nifti *nifti = out->nifti = calloc(1, sizeof *nifti);
-    rc = nifti != NULL ? read_header(&in, nifti, err) : rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
+    if (nifti == NULL) {
+        rs_gunzip_close(in.gunzip);
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
+    }
+    rc = read_header(&in, nifti, err);
     if (rc == RESPLIT_OK) {
         rc = rs_nifti_dtype(nifti, path, &out->dtype, err);
     }

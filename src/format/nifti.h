@@ -12,6 +12,8 @@
 #ifndef RS_NIFTI_H
 #define RS_NIFTI_H
 
+#include <string.h>
+
 #include "base/text.h"
 #include "format/dtype.h"
 
@@ -106,6 +108,15 @@ int64_t rs_nifti_int(const rs_nifti *nifti, rs_nifti_id id, int i);
 double rs_nifti_real(const rs_nifti *nifti, rs_nifti_id id, int i);
 const char *rs_nifti_bytes(const rs_nifti *nifti,
                            rs_nifti_id id); /* of a text: not terminated when it fills its room */
+
+/* The same number, zeros by their sign and NaNs by what they carry. */
+static inline bool rs_nifti_same(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
 
 /* Unchanged bytes stay as they are, also where a number has several spellings. */
 void rs_nifti_set_int(rs_nifti *nifti, rs_nifti_id id, int i, int64_t value);

@@ -25,11 +25,6 @@ static void say(rs_nifti_difference *out, rs_nifti_id id, const rs_nifti *has, c
     }
 }
 
-static bool same_number(double a, double b)
-{
-    return memcmp(&a, &b, sizeof a) == 0;
-}
-
 /* The first number of a field that is not the same; -1: none. Axes that the image does not have have no pixdim. */
 static int find_other(rs_nifti_id id, const rs_nifti *a, const rs_nifti *b)
 {
@@ -39,7 +34,7 @@ static int find_other(rs_nifti_id id, const rs_nifti *a, const rs_nifti *b)
         return strncmp(rs_nifti_bytes(a, id), rs_nifti_bytes(b, id), (size_t)n) == 0 ? -1 : 0;
     }
     for (int i = 0; i < n; i++) {
-        if (!same_number(rs_nifti_real(a, id, i), rs_nifti_real(b, id, i))) {
+        if (!rs_nifti_same(rs_nifti_real(a, id, i), rs_nifti_real(b, id, i))) {
             return i;
         }
     }
@@ -52,7 +47,7 @@ static const double ulp = 0x1p-23; /* of a float, relative */
 
 static bool is_near(double a, double b, double tolerance)
 {
-    return same_number(a, b) || fabs(a - b) <= tolerance;
+    return rs_nifti_same(a, b) || fabs(a - b) <= tolerance;
 }
 
 /*
@@ -125,7 +120,7 @@ static bool same_time(const rs_nifti *whole, const rs_nifti *wants, const rs_nif
 {
     double a = rs_nifti_real(has, RS_NI_TOFFSET, 0), b = rs_nifti_real(wants, RS_NI_TOFFSET, 0);
     double first = rs_nifti_real(whole, RS_NI_TOFFSET, 0);
-    if (same_number(a, first) || is_near(a, b, 8 * ulp * fmax(fabs(b), fabs(first)))) {
+    if (rs_nifti_same(a, first) || is_near(a, b, 8 * ulp * fmax(fabs(b), fabs(first)))) {
         return true;
     }
     say(out, RS_NI_TOFFSET, has, wants, 0);

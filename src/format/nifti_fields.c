@@ -161,7 +161,7 @@ void rs_nifti_set_real(rs_nifti *nifti, rs_nifti_id id, int i, double value)
     float narrow = (float)value;
     uint32_t low;
     uint64_t bits;
-    if (memcmp(&old, &value, sizeof old) == 0) {
+    if (rs_nifti_same(old, value)) {
         return;
     }
     memcpy(&low, &narrow, sizeof low);
