@@ -119,7 +119,7 @@ typedef struct resplit_chunks {
  * What an array is, where the files do not say it themselves. Everything is optional; what a file says about
  * itself must agree with what is given here.
  *
- *   format   "raw" or "npy"; NULL: by content and name
+ *   format   "raw", "npy" or "nifti"; NULL: by content and name
  *   dtype    NumPy's words: "uint16", "float32", "<f4", ">i2", "|V12", "complex128"; raw needs it
  *   order    'C' (last axis fastest) or 'F' (first axis fastest); 0: C, or what the file says
  *   ndim     length of `shape` and of `chunks`; 0 when neither is given
@@ -144,16 +144,17 @@ typedef struct resplit_spec {
 /*
  * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
  *
- *   format     "raw", "npy", "zarr2" or "zarr3"; NULL: by the suffix of the path (.zarr: the version of the group it is in, or
- *              the source's, or 3), else as the source
+ *   format     "raw", "npy", "zarr2", "zarr3", "nifti1", "nifti2", or "nifti" for either; NULL: by the suffix of the path (.zarr: the
+ *              version of the group it is in, or the source's, or 3), else as the source
  *   chunks     how the target is cut; NULL: one block (a merge), or, of a Zarr array, as the source
  *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
  *   roi_stop   stop is not; both are within the source's extents
  *   pattern    names of the files in a folder, as in resplit_spec; NULL: "{0}_{1}_{2}" and the suffix
- *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw" or ".bin"
- *              is one file, and needs chunks that make one block; any other path is a folder
+ *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw", ".bin", ".nii", ".nii.gz",
+ *              ".hdr" or ".img" is one file, and needs chunks that make one block; any other path is a folder
  *   overwrite  true: an array that is already there is replaced, when the new one is complete
- *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; NULL: as the source
+ *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; of NIfTI files "gzip:6" or "none";
+ *              NULL: as the source
  *   shards     of a Zarr array of version 3: lengths of a file, multiples of its chunks; -1 is the whole axis; NULL: none,
  *              or as the source where chunks is NULL too
  *   order      'C' or 'F', of the elements in a block; 0: as the source
@@ -204,14 +205,14 @@ typedef struct resplit_info {
     const char *notes;     /* what is not kept, or was chosen, one sentence a line; NULL: nothing */
 } resplit_info;
 
-/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
+/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5", "nifti", "nifti1", "nifti2"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
 RESPLIT_API const char *resplit_format_name(int i);
 RESPLIT_API const char *resplit_codec_name(int i);
 
 typedef struct resplit_array resplit_array;
 
 /*
- * Opens the array at `path`: a raw or .npy file, or a folder of them. Reads headers, sizes and names, never data.
+ * Opens the array at `path`: a raw, .npy or NIfTI file, or a folder of them; or a Zarr array. Reads headers, sizes and names, never data.
  * Every block is checked: a missing, truncated, oversized, duplicate or overlapping one is RESPLIT_EFORMAT.
  * `spec` may be NULL.
  */
