@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from generate import ITEMSIZE
+from hdf5_cases import against_hdf5
 from machine import memory_bytes
 from measure import Contender, ratio
 from tables import Table, human, judged, lengths, listed, resident
@@ -319,4 +320,5 @@ CASES = {
     "linear": (linear, lambda options: [job.source for job in linear_jobs(options)]),
     "papers": (papers, lambda options: [job.source for job in paper_jobs(options)]),
     "zarr": (against_peers, lambda options: []),
+    "hdf5": (against_hdf5, lambda options: []),
 }

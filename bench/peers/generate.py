@@ -3,8 +3,7 @@
 
 usage: generate.py PATH SHAPE DTYPE CHUNKS CODEC [SHARDS]          as in: generate.py x.zarr 1024,1024,1024 uint16 1,1024,1024 zstd:1
 
-Values are whole numbers below 4096; as floats, those by 64, so that the low bits of the mantissa are zero as in what was measured
-once as integers. PATH.v2 is the same array under Zarr v2 metadata, its chunks hard links to those of PATH, for the peers that know
+Values are those of smooth.py. PATH.v2 is the same array under Zarr v2 metadata, its chunks hard links to those of PATH, for the peers that know
 nothing else; not with shards.
 """
 
@@ -18,25 +17,7 @@ import zarr
 import zarrs # noqa: F401
 from zarr.codecs import ZstdCodec
 
-SLAB_BYTES = 128 << 20
-
-
-def smooth(shape, box, dtype):
-    """The sum of a wave along each axis."""
-    total = np.zeros([b.stop - b.start for b in box], "f4")
-    for d, (n, b) in enumerate(zip(shape, box)):
-        wave = np.sin(np.arange(b.start, b.stop, dtype="f4") * np.float32(4 * np.pi * (d + 1) / n) + d)
-        total += wave.reshape([-1 if i == d else 1 for i in range(len(shape))])
-    total *= np.float32(2000 / len(shape))
-    total += np.float32(2040)
-    return total
-
-
-def values(shape, box, dtype, rng):
-    field = smooth(shape, box, dtype).astype("u2")
-    noise = rng.integers(0, 2**64, (field.size + 7) // 8, "u8").view("u1")[:field.size].reshape(field.shape)
-    field += noise & 7
-    return field if dtype.kind == "u" else field.astype(dtype) / dtype.type(64)
+from smooth import slab_of, values
 
 
 def twin(path, array, level):
@@ -64,13 +45,7 @@ def main():
                               compressors=ZstdCodec(level=level) if level else None)
     unit = shards or chunks
     rng = np.random.default_rng(1)
-    step, rest = list(unit), 4 * int(np.prod(shape)) # of what is made at once, floats in the making
-    for d, (n, u) in enumerate(zip(shape, unit)):
-        rest //= n
-        step[d] = min(n, max(1, SLAB_BYTES // (rest * u)) * u)
-        if rest * u <= SLAB_BYTES:
-            step[d + 1:] = shape[d + 1:]
-            break
+    step = slab_of(shape, unit)
     for at in itertools.product(*(range(0, n, s) for n, s in zip(shape, step))):
         box = tuple(slice(a, min(n, a + s)) for a, n, s in zip(at, shape, step))
         array[box] = values(shape, box, dtype, rng)

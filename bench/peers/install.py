@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Installs the peers of the benchmark, each into an environment of its own.
 
-usage: install.py FOLDER [NAME ...]                    of rechunker, dask, tensorstore, zarr, zarrs_reencode; default: all
+usage: install.py FOLDER [NAME ...]                    of rechunker, dask, tensorstore, zarr, hdf5, zarrs_reencode; default: all
 
 What is there already, by the same requirements, is left alone. What cannot be installed is said, and is no failure: the
 benchmark goes on without it. FOLDER/NAME.log has what the installers printed. Nothing outside of FOLDER is changed.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-VENVS = ("rechunker", "dask", "tensorstore", "zarr")
+VENVS = ("rechunker", "dask", "tensorstore", "zarr", "hdf5")
 ZARRS_TOOLS = "0.8.1"
 ZARRS = "zarrs_reencode"
 NAMES = (*VENVS, ZARRS)
