@@ -40,15 +40,15 @@ complete -c resplit -n "$target" -l device -x -a 'hdd ssd nvme nfs measure' -d '
 complete -c resplit -n "$target" -l temp -x -a '(__fish_complete_directories)' -d 'folder for a temporary file'
 complete -c resplit -n '__fish_seen_subcommand_from bench-disk' -l size -x -d 'of each of the two files to measure with'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l curve -d 'tabulate the cost against memory'
-complete -c resplit -n "$target" -l codec -x -a 'none zstd:3 gzip:6 blosc:lz4:5:shuffle' -d 'of a Zarr target'
+complete -c resplit -n "$target" -l codec -x -a 'none zstd:3 gzip:6 blosc:lz4:5:shuffle' -d 'of a Zarr or HDF5 target'
 complete -c resplit -n "$target" -l shards -x -d 'of a Zarr target, how much of each axis is in one file'
 complete -c resplit -n "$target" -l to-order -x -a 'C F' -d 'of the elements in a block of the target'
 complete -c resplit -n "$target" -l to-dtype -x -d 'cast values to this type'
 complete -c resplit -n "$target" -l write-empty -d 'write chunks of a Zarr target too that hold only its fill value'
 complete -c resplit -n "$writing" -l all-levels -d 'of an OME-Zarr image, every level of it'
-complete -c resplit -n "$target" -l format -x -a 'raw npy zarr2 zarr3 nifti nifti1 nifti2' -d "of the target's files"
+complete -c resplit -n "$target" -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"
-complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l format -x -a 'raw npy zarr2 zarr3 nifti nifti1 nifti2' -d 'of the files'
+complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d 'of the files'
 complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l pattern -x \
     -d 'names of the files in the folder'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l save -r -d 'write the plan to a file'
@@ -66,7 +66,7 @@ complete -c resplit -n "$every" -l order -x -a 'C F' -d 'of a raw source'
 complete -c resplit -n "$every" -l shape -x -d 'of a raw source, the whole array'
 complete -c resplit -n "$every" -l from -x -d 'how a raw source is cut into files'
 complete -c resplit -n "$every" -l skip -x -d 'bytes before the data of each raw file'
-complete -c resplit -n "$target" -l from-format -x -a 'raw npy zarr2 zarr3 nifti nifti1 nifti2' -d 'of the source'
+complete -c resplit -n "$target" -l from-format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d 'of the source'
 complete -c resplit -n "$target" -l from-pattern -x -d "names of the source's files"
 complete -c resplit -n "$all" -l json -d 'print one JSON object instead of text'
 complete -c resplit -n "$all" -l quiet -d 'no report, no notes, no progress bar'

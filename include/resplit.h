@@ -212,7 +212,8 @@ RESPLIT_API const char *resplit_codec_name(int i);
 typedef struct resplit_array resplit_array;
 
 /*
- * Opens the array at `path`: a raw, .npy or NIfTI file, or a folder of them; or a Zarr array. Reads headers, sizes and names, never data.
+ * Opens the array at `path`: a raw, .npy or NIfTI file, or a folder of them, a Zarr array, or a dataset of an HDF5 file, as "x.h5:/data" or, where
+ * there is only one, "x.h5". Reads headers, sizes and names, never data.
  * Every block is checked: a missing, truncated, oversized, duplicate or overlapping one is RESPLIT_EFORMAT.
  * `spec` may be NULL.
  */
