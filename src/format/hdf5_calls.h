@@ -61,7 +61,7 @@
     ID(H5T_STD_U16LE_g) ID(H5T_STD_U32LE_g) ID(H5T_STD_U64LE_g) ID(H5T_STD_U8LE_g)
 /* clang-format on */
 
-#define RS_HDF5_POINTER(name) __typeof__(name) *name;
+#define RS_HDF5_POINTER(name) __typeof__(name) *(name);
 typedef struct rs_hdf5_calls {
     RS_HDF5_CALLS(RS_HDF5_POINTER)
     RS_HDF5_IDS(RS_HDF5_POINTER)

@@ -283,8 +283,8 @@ static resplit_status is_group(const char *path, resplit_error *err)
 /* By what the user says, else by content. */
 static resplit_status is_hdf5(const char *path, const resplit_spec *spec, bool *out, resplit_error *err)
 {
-    int fd;
-    int64_t size;
+    int fd = -1;
+    int64_t size = 0;
     uint64_t stamp;
     if (spec != NULL && spec->format != NULL) {
         *out = strcmp(spec->format, rs_format_hdf5.name) == 0;

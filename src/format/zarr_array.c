@@ -272,11 +272,12 @@ static resplit_status choose_shards(const resplit_array *source, const resplit_t
     bool kept = target->chunks == NULL && zarr != NULL && zarr->n_levels > 0 && wish->version == 3;
     *any = target->shards != NULL || kept;
     for (int d = 0; *any && d < source->layout.ndim; d++) {
+        int64_t each = rs_max(1, chunk[d]);
         shard[d] = target->shards != NULL ? target->shards[d] : zarr->level[0].chunk[d];
         if (shard[d] == -1) {
-            shard[d] = rs_ceil_div(rs_max(1, shape[d]), chunk[d]) * chunk[d];
+            shard[d] = rs_ceil_div(rs_max(1, shape[d]), each) * each;
         }
-        if (shard[d] < 1 || shard[d] % chunk[d] != 0) {
+        if (shard[d] < 1 || shard[d] % each != 0) {
             return rs_fail(err, RESPLIT_EINVAL, "axis %d: shards of %lld do not hold whole chunks of %lld", d,
                            (long long)shard[d], (long long)chunk[d]);
         }
@@ -352,7 +353,7 @@ static resplit_status inherit_fill(const resplit_array *source, const resplit_ar
 resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   resplit_array *array, resplit_error *err)
 {
-    int64_t chunk[RS_MAX_NDIM], shard[RS_MAX_NDIM];
+    int64_t chunk[RS_MAX_NDIM] = {0}, shard[RS_MAX_NDIM];
     rs_chain chain = {0};
     rs_text fill = {0};
     bool sharded;
