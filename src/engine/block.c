@@ -81,6 +81,10 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
         rs_fill(*data, n, file->array->fill, file->layout->itemsize);
         return RESPLIT_OK;
     }
+    if (at.fetched) {
+        rs_fill(*data, n, file->array->fill, file->layout->itemsize);
+        return say_where(file, rs_array_fetch(file->array, file->index, *data, err), err);
+    }
     if (at.memory != NULL) {
         return say_where(file, rs_decode(decoder, at.memory, at.bytes, *data, err), err);
     }

@@ -343,3 +343,8 @@ resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_ar
 {
     return array->hdf5 == NULL ? RESPLIT_OK : rs_hdf5_seal(array, path, entry, payload, err);
 }
+
+resplit_status rs_array_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
+{
+    return rs_hdf5_fetch(array, index, out, err);
+}

@@ -119,9 +119,13 @@ typedef struct rs_place {
     int64_t offset, bytes;
     uint32_t skip;      /* bit i: stage i of the chain was left out */
     const char *memory; /* the bytes are here; NULL: in the file */
+    bool fetched;       /* they are not for us to decode: rs_array_fetch does both */
 } rs_place;
 resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err);
+
+/* All elements of such a block, as long as it is stored. */
+resplit_status rs_array_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err);
 
 /* Staging for stored bytes that are read or written directly: whole sectors around them, wherever they begin. */
 static inline int64_t rs_stored_room(int64_t bytes)

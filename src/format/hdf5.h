@@ -36,7 +36,9 @@ typedef struct rs_hdf5 {
     rs_hdf5_chunk *chunk;         /* of an encoded source, by number; owned */
     bool skips;                   /* some of them do */
     char *fill;                   /* a target: of missing elements, whether or not its blocks may be missing; owned */
-    char *inside;                 /* the data of a compact dataset, owned; else NULL */
+    bool through;                 /* a source that only libhdf5 can read; then the next two are open */
+    hid_t file_id, dataset_id;
+    char *inside; /* the data of a compact dataset, owned; else NULL */
 } rs_hdf5;
 
 /* ---- The library: hdf5_lib.c ---- */
@@ -106,6 +108,19 @@ resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_
 typedef resplit_status rs_hdf5_visit(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err);
 resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout, int64_t size, const char *path,
                               rs_hdf5_visit *visit, void *payload, resplit_error *err);
+
+/* ---- What only libhdf5 can read: hdf5_through.c ---- */
+
+/* Whether it has all filters of a list of creation properties. */
+bool rs_hdf5_can_decode(hid_t creation);
+
+/* Lengths of blocks for a dataset that has no chunks. */
+void rs_hdf5_choose_blocks(int ndim, const int64_t *shape, int64_t itemsize, int64_t *length);
+
+/* Has the blocks of an array, of at most so many bytes, read by libhdf5. RESPLIT_EFORMAT, EUNSUPPORTED, EIO: what is virtual is not all there. */
+resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t creation, int64_t block,
+                                    resplit_error *err);
+void rs_hdf5_end_through(rs_hdf5 *hdf5);
 
 /* ---- Other objects: hdf5_attributes.c, hdf5_tree.c ---- */
 

@@ -26,6 +26,9 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
 resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
                               rs_place *out, resplit_error *err);
 
+/* A block that only libhdf5 can read, as long as it is stored; what lies outside the array is left as it is. */
+resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err);
+
 /* Every stored block is what the chain makes of it: no stage was left out for any. */
 bool rs_hdf5_is_uniform(const resplit_array *array);
 

@@ -25,6 +25,8 @@
 /* clang-format off */
 #define RS_HDF5_CALLS(CALL) \
     RS_HDF5_LVISIT(CALL) \
+    CALL(H5Dget_storage_size) CALL(H5Iinc_ref) CALL(H5Pget_virtual_count) CALL(H5Pget_virtual_dsetname) \
+    CALL(H5Pget_virtual_filename) CALL(H5Pset_chunk_cache) CALL(H5Sselect_hyperslab) CALL(H5Zfilter_avail) CALL(H5Zget_filter_info) \
     CALL(H5Acreate2) CALL(H5Aexists) CALL(H5Aexists_by_name) CALL(H5Aget_create_plist) CALL(H5Aget_space) \
     CALL(H5Aget_storage_size) CALL(H5Aget_type) CALL(H5Aiterate2) CALL(H5Aopen) CALL(H5Aopen_by_name) CALL(H5Aread) \
     CALL(H5Awrite) CALL(H5Dcreate_anon) CALL(H5Dget_create_plist) CALL(H5Dget_num_chunks) CALL(H5Dget_offset) \
@@ -55,7 +57,7 @@
 
 /* Ids of types and classes, which are variables. */
 #define RS_HDF5_IDS(ID) \
-    ID(H5P_CLS_DATASET_CREATE_ID_g) ID(H5P_CLS_FILE_ACCESS_ID_g) ID(H5P_CLS_FILE_CREATE_ID_g) \
+    ID(H5P_CLS_DATASET_ACCESS_ID_g) ID(H5P_CLS_DATASET_CREATE_ID_g) ID(H5P_CLS_FILE_ACCESS_ID_g) ID(H5P_CLS_FILE_CREATE_ID_g) \
     ID(H5P_CLS_LINK_CREATE_ID_g) ID(H5T_C_S1_g) ID(H5T_IEEE_F32LE_g) ID(H5T_IEEE_F64LE_g) ID(H5T_NATIVE_LDOUBLE_g) \
     ID(H5T_STD_I16LE_g) ID(H5T_STD_I32LE_g) ID(H5T_STD_I64LE_g) ID(H5T_STD_I8LE_g) ID(H5T_STD_REF_OBJ_g) \
     ID(H5T_STD_U16LE_g) ID(H5T_STD_U32LE_g) ID(H5T_STD_U64LE_g) ID(H5T_STD_U8LE_g)
@@ -77,6 +79,16 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5check_version(major, minor, release) 0 /* it ends the program; rs_hdf5_load returns */
 #define H5Lvisit (*rs_h5.H5Lvisit)
 #define H5Lvisit1 (*rs_h5.H5Lvisit1)
+#define H5Dget_storage_size (*rs_h5.H5Dget_storage_size)
+#define H5Iinc_ref (*rs_h5.H5Iinc_ref)
+#define H5Pget_virtual_count (*rs_h5.H5Pget_virtual_count)
+#define H5Pget_virtual_dsetname (*rs_h5.H5Pget_virtual_dsetname)
+#define H5Pget_virtual_filename (*rs_h5.H5Pget_virtual_filename)
+#define H5Pset_chunk_cache (*rs_h5.H5Pset_chunk_cache)
+#define H5Sselect_hyperslab (*rs_h5.H5Sselect_hyperslab)
+#define H5Zfilter_avail (*rs_h5.H5Zfilter_avail)
+#define H5Zget_filter_info (*rs_h5.H5Zget_filter_info)
+#define H5P_CLS_DATASET_ACCESS_ID_g (*rs_h5.H5P_CLS_DATASET_ACCESS_ID_g)
 #define H5Acreate2 (*rs_h5.H5Acreate2)
 #define H5Aexists (*rs_h5.H5Aexists)
 #define H5Aexists_by_name (*rs_h5.H5Aexists_by_name)

@@ -58,6 +58,30 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
     return &file->base;
 }
 
+/* ---- What it is told ---------------------------------------------------------------------------- */
+
+static void *copy_io(const void *io)
+{
+    rs_hdf5_io *out = malloc(sizeof *out);
+    if (out != NULL) {
+        memcpy(out, io, sizeof *out);
+    }
+    return out;
+}
+
+/* For files that libhdf5 opens on behalf of this one, by their names: what a virtual dataset is made of. */
+static void *get_io(H5FD_t *base)
+{
+    (void)base;
+    return copy_io(&(const rs_hdf5_io){.offset = -1, .place = -1});
+}
+
+static herr_t free_io(void *io)
+{
+    free(io);
+    return 0;
+}
+
 static herr_t driver_close(H5FD_t *base)
 {
     driver_file *file = (driver_file *)base;
@@ -249,6 +273,9 @@ static const H5FD_class_t driver = {
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_STRONG,
     .fapl_size = sizeof(rs_hdf5_io),
+    .fapl_get = get_io,
+    .fapl_copy = copy_io,
+    .fapl_free = free_io,
     .open = driver_open,
     .close = driver_close,
     .cmp = driver_compare,

@@ -72,6 +72,7 @@ typedef struct opening {
     int64_t size;
     resplit_array *array;
     rs_hdf5 *hdf5;
+    bool elsewhere; /* not in this file */
     hsize_t chunk[RS_MAX_NDIM];
     int64_t chunk_bytes;
 } opening;
@@ -140,17 +141,21 @@ static resplit_status read_fill(opening *o, resplit_error *err)
 static resplit_status read_grid(opening *o, const int64_t *shape, resplit_error *err)
 {
     rs_layout *layout = &o->array->layout;
+    int64_t parts[RS_MAX_NDIM] = {0};
     o->chunk_bytes = o->array->dtype.itemsize;
+    rs_hdf5_choose_blocks(layout->ndim, shape, o->chunk_bytes, parts);
     if (o->hdf5->chunked && H5Pget_chunk(o->creation, RS_MAX_NDIM, o->chunk) != layout->ndim) {
         return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read the chunks of '%s'", o->path);
     }
     for (int d = 0; d < layout->ndim; d++) {
-        int64_t length = o->hdf5->chunked ? (int64_t)o->chunk[d] : rs_max(1, shape[d]);
+        int64_t length = o->hdf5->chunked ? (int64_t)o->chunk[d] : o->elsewhere ? parts[d] : rs_max(1, shape[d]);
         layout->axis[d] = rs_axis_even(shape[d], rs_max(1, length));
         rs_axis *axis = &layout->axis[d];
         bool fits = length >= 1 && rs_mul(o->chunk_bytes, length, &o->chunk_bytes)
                     && (shape[d] == 0 || rs_mul(axis->n, length, &axis->last));
-        if (o->hdf5->chunked && !fits) {
+        if (!o->hdf5->chunked) {
+            axis->last = shape[d]; /* a part at the border is shorter */
+        } else if (!fits) {
             return rs_fail(err, RESPLIT_EFORMAT, "'%s' has chunks of %lld along axis %d, which cannot be", o->path,
                            (long long)length, d);
         }
@@ -249,11 +254,6 @@ static resplit_status find_contiguous(opening *o, resplit_error *err)
 {
     haddr_t at = H5Dget_offset(o->dataset);
     int64_t bytes = o->array->info.bytes;
-    if (H5Pget_external_count(o->creation) > 0) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                       "'%s' keeps dataset '%s' in external files, which is not handled: h5repack copies it into one",
-                       o->path, o->hdf5->dataset);
-    }
     /* behind a user block, 1.10 adds the length of that to the address that is none */
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
     bool there = H5Dget_space_status(o->dataset, &status) >= 0 && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
@@ -301,13 +301,9 @@ static resplit_status read_layout(opening *o, H5D_layout_t *layout, resplit_erro
 {
     *layout = H5Pget_layout(o->creation);
     o->hdf5->chunked = *layout == H5D_CHUNKED;
-    if (*layout == H5D_CHUNKED || *layout == H5D_CONTIGUOUS || *layout == H5D_COMPACT) {
-        return RESPLIT_OK;
-    }
-    return *layout == H5D_VIRTUAL
-               ? rs_fail(err, RESPLIT_EUNSUPPORTED,
-                         "dataset '%s' of '%s' is virtual, which is not handled: give the files that it is made of",
-                         o->hdf5->dataset, o->path)
+    o->elsewhere = *layout == H5D_VIRTUAL || (*layout == H5D_CONTIGUOUS && H5Pget_external_count(o->creation) > 0);
+    return *layout >= 0 && *layout < H5D_NLAYOUTS
+               ? RESPLIT_OK
                : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read how dataset '%s' of '%s' is stored", o->hdf5->dataset,
                               o->path);
 }
@@ -327,6 +323,9 @@ static resplit_status read_dataset(opening *o, const resplit_spec *spec, resplit
     array->order = 'C';
     RS_TRY(rs_array_finish(array, err));
     RS_TRY(rs_array_agree(array, spec, err));
+    if (o->elsewhere) {
+        return rs_hdf5_read_through(array, o->file, o->creation, rs_min(o->chunk_bytes, array->info.bytes), err);
+    }
     if (layout == H5D_CONTIGUOUS) {
         return find_contiguous(o, err);
     }
@@ -334,7 +333,12 @@ static resplit_status read_dataset(opening *o, const resplit_spec *spec, resplit
         return read_inside(o, err);
     }
     rs_element element = rs_dtype_element(&array->dtype);
-    RS_TRY(rs_hdf5_read_filters(o->creation, o->path, &element, &array->chain, err));
+    resplit_status rc = rs_hdf5_read_filters(o->creation, o->path, &element, &array->chain, err);
+    if (rc == RESPLIT_EUNSUPPORTED && rs_hdf5_can_decode(o->creation)) {
+        array->chain.n = 0;
+        return rs_hdf5_read_through(array, o->file, o->creation, o->chunk_bytes, err);
+    }
+    RS_TRY(rc);
     array->encoded = array->chain.n > 0;
     array->info.codec = array->encoded ? rs_chain_text(&array->chain, array->codec) : NULL;
     return find_chunks(o, err);
@@ -394,8 +398,8 @@ resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, 
                               rs_place *out, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = array->hdf5;
-    *out = (rs_place){.bytes = array->most_stored, .memory = hdf5->inside};
-    if (hdf5->inside != NULL) {
+    *out = (rs_place){.bytes = array->most_stored, .memory = hdf5->inside, .fetched = hdf5->through};
+    if (hdf5->inside != NULL || hdf5->through) {
         return RESPLIT_OK;
     }
     const rs_hdf5_chunk *chunk = &hdf5->chunk[rs_layout_block_number(&array->layout, index)];
@@ -409,7 +413,7 @@ resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, 
 
 bool rs_hdf5_is_uniform(const resplit_array *array)
 {
-    return !array->hdf5->skips && array->hdf5->inside == NULL;
+    return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;
 }
 
 resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err)
@@ -427,6 +431,7 @@ void rs_hdf5_free(rs_hdf5 *hdf5)
     if (hdf5 == NULL) {
         return;
     }
+    rs_hdf5_end_through(hdf5);
     free(hdf5->dataset);
     free(hdf5->origin_file);
     free(hdf5->origin);

@@ -87,10 +87,63 @@ def test_codecs_that_only_hdf5_has(run, tmp_path):
         assert f["data"].compression == "lzf" and np.array_equal(f["data"][...], some())
 
 
-def test_filters_that_we_lack_are_refused(run, tmp_path):
-    make(tmp_path / "in.h5", some("<i4"), chunks=(6, 7, 5), scaleoffset=3)
-    message = run.error("in.h5", "out.npy", *MEMORY)
-    assert "filter 6 (scaleoffset)" in message and "h5repack" in message
+def test_filters_that_only_the_library_has(run, tmp_path):
+    """What we lack and libhdf5 has is read through it; what nobody has is refused."""
+    values = some("<i4") & 0xff
+    make(tmp_path / "in.h5", values, chunks=(6, 7, 5), scaleoffset=0)
+    run("in.h5", "out.npy", *MEMORY)
+    assert same(np.load(tmp_path / "out.npy"), values)
+    done = run.json("in.h5", "out.h5", "--chunks", "5,5,5", "--codec", "zlib:1", "--memory", "32MiB")
+    assert np.array_equal(read(tmp_path / "out.h5"), values)
+    for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written"):
+        assert done["actual"][key] == done["predicted"][key]
+    make(tmp_path / "no.h5", values, chunks=(6, 7, 5), **hdf5plugin.Bitshuffle())
+    message = run.error("no.h5", "out.npy", "--overwrite", *MEMORY)
+    assert "filter 32008 (bitshuffle)" in message and "h5repack" in message
+
+
+def test_external_files(run, tmp_path):
+    values = some("<f4", (300, 200, 100))  # several of the blocks that are read at once
+    (tmp_path / "a.raw").write_bytes(b"head" + values.tobytes()[:8000000])
+    (tmp_path / "b.raw").write_bytes(values.tobytes()[8000000:])
+    with h5py.File(tmp_path / "in.h5", "w") as f:
+        f.create_dataset("data", shape=values.shape, dtype=values.dtype, external=[("a.raw", 4, 8000000), ("b.raw", 0, values.nbytes - 8000000)])
+    run("in.h5", "out.h5", "--chunks", "70,200,33", "--memory", "32MiB", "--quiet")
+    assert same_stored(read(tmp_path / "out.h5"), values)
+    run("in.h5", "out.npy", *MEMORY)
+    assert same(np.load(tmp_path / "out.npy"), values)
+
+
+def virtual(path, values, n, fill=-1):
+    """Of n files, each with some rows."""
+    layout = h5py.VirtualLayout(shape=values.shape, dtype=values.dtype)
+    step = -(-len(values) // n)
+    for i in range(n):
+        rows = values[i * step:(i + 1) * step]
+        with h5py.File(path.parent / f"part{i}.h5", "w") as f:
+            f.create_dataset("rows", data=rows, chunks=(1, *rows.shape[1:]), compression="gzip")
+        layout[i * step:i * step + len(rows)] = h5py.VirtualSource(f"part{i}.h5", "rows", shape=rows.shape)
+    with h5py.File(path, "w", libver=("v110", "v110")) as f:
+        f.create_virtual_dataset("data", layout, fillvalue=fill)
+
+
+def test_virtual_datasets(run, tmp_path):
+    """A source that is missing is an error, and not full of the fill value."""
+    values = some("<i2", (200, 90))
+    (tmp_path / "there").mkdir()
+    virtual(tmp_path / "there" / "in.h5", values, 20)
+    run("there/in.h5", "out.h5", "--chunks", "33,44", *MEMORY)
+    assert np.array_equal(read(tmp_path / "out.h5"), values)
+    run("verify", "there/in.h5", "out.h5", "--memory", "32MiB")
+    limited = ["bash", "-c", f"ulimit -n 64; exec {run.path} info there/in.h5"]
+    done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "ulimit -n" in done.stderr
+    with h5py.File(tmp_path / "there" / "part7.h5", "a") as f:
+        f.move("rows", "other")
+    assert "has no dataset 'rows'" in run.error("there/in.h5", "no.h5", *MEMORY)
+    (tmp_path / "there" / "part7.h5").unlink()
+    assert "part7.h5" in run.error("there/in.h5", "no.h5", *MEMORY)
+    assert not (tmp_path / "no.h5").exists()
 
 
 def test_chunks_with_filters_left_out(run, tmp_path):
