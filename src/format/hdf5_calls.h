@@ -38,7 +38,7 @@
     CALL(H5Ocopy) CALL(H5Oget_info_by_name2) CALL(H5Olink) CALL(H5Oopen) CALL(H5PLget_loading_state) \
     CALL(H5PLset_loading_state) CALL(H5Pclose) CALL(H5Pcreate) \
     CALL(H5Pfill_value_defined) CALL(H5Pget_attr_creation_order) CALL(H5Pget_chunk) CALL(H5Pget_chunk_opts) \
-    CALL(H5Pget_driver_info) CALL(H5Pget_external_count) CALL(H5Pget_fill_time) CALL(H5Pget_fill_value) \
+    CALL(H5Pget_driver_info) CALL(H5Pget_external) CALL(H5Pget_external_count) CALL(H5Pget_fill_time) CALL(H5Pget_fill_value) \
     CALL(H5Pget_filter2) CALL(H5Pget_layout) CALL(H5Pget_link_creation_order) CALL(H5Pget_nfilters) \
     CALL(H5Pset_alloc_time) CALL(H5Pset_attr_creation_order) CALL(H5Pset_chunk) \
     CALL(H5Pset_create_intermediate_group) CALL(H5Pset_deflate) CALL(H5Pset_driver) CALL(H5Pset_fclose_degree) \
@@ -146,6 +146,7 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Pget_chunk (*rs_h5.H5Pget_chunk)
 #define H5Pget_chunk_opts (*rs_h5.H5Pget_chunk_opts)
 #define H5Pget_driver_info (*rs_h5.H5Pget_driver_info)
+#define H5Pget_external (*rs_h5.H5Pget_external)
 #define H5Pget_external_count (*rs_h5.H5Pget_external_count)
 #define H5Pget_fill_time (*rs_h5.H5Pget_fill_time)
 #define H5Pget_fill_value (*rs_h5.H5Pget_fill_value)

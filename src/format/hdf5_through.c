@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_NAME = 4096, SPARE_FILES = 96 };
@@ -133,6 +134,36 @@ static resplit_status check_sources(hid_t creation, const char *path, size_t *n,
     return rc;
 }
 
+/* ---- External files ----------------------------------------------------------------------------- */
+
+/* From a file that is too short libhdf5 reads zeros. */
+static resplit_status check_external(hid_t creation, const char *path, resplit_error *err)
+{
+    int n = H5Pget_external_count(creation);
+    for (int i = 0; i < n; i++) {
+        char name[MOST_NAME] = "";
+        off_t offset = 0;
+        hsize_t bytes = 0;
+        struct stat st;
+        if (H5Pget_external(creation, (unsigned)i, sizeof name - 1, name, &offset, &bytes) < 0) {
+            return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot tell in which files '%s' has its data", path);
+        }
+        if (stat(name, &st) != 0) {
+            return rs_fail_errno(err, errno,
+                                 "'%s' has its data in '%.300s', as seen from this folder, which cannot be read", path,
+                                 name);
+        }
+        bool fits =
+            offset >= 0 && offset <= st.st_size && (bytes == H5F_UNLIMITED || bytes <= (hsize_t)(st.st_size - offset));
+        if (!fits) {
+            return rs_fail(err, RESPLIT_EFORMAT,
+                           "'%s' has %llu bytes of its data in '%.300s' from byte %lld on, which has %lld", path,
+                           (unsigned long long)bytes, name, (long long)offset, (long long)st.st_size);
+        }
+    }
+    return RESPLIT_OK;
+}
+
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
 /* Chunks are kept by nobody: each block is read once, or as often as the plan says. */
@@ -150,6 +181,8 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
     size_t n = 0;
     if (H5Pget_layout(creation) == H5D_VIRTUAL) {
         RS_TRY(check_sources(creation, array->path, &n, err));
+    } else if (!hdf5->chunked) {
+        RS_TRY(check_external(creation, array->path, err));
     }
     hdf5->dataset_id = open_uncached(file, hdf5->dataset);
     hdf5->file_id = file;

@@ -3,6 +3,7 @@
 
 import ctypes
 import glob
+import os
 import subprocess
 import zlib
 
@@ -112,6 +113,10 @@ def test_external_files(run, tmp_path):
     assert same_stored(read(tmp_path / "out.h5"), values)
     run("in.h5", "out.npy", *MEMORY)
     assert same(np.load(tmp_path / "out.npy"), values)
+    os.truncate(tmp_path / "b.raw", 1000)
+    assert "'b.raw' from byte 0 on, which has 1000" in run.error("info", "in.h5")
+    (tmp_path / "b.raw").unlink()
+    assert "'b.raw'" in run.error("info", "in.h5")
 
 
 def virtual(path, values, n, fill=-1):
