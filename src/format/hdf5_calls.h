@@ -26,7 +26,7 @@
 #define RS_HDF5_CALLS(CALL) \
     RS_HDF5_LVISIT(CALL) \
     CALL(H5Dget_storage_size) CALL(H5Iinc_ref) CALL(H5Pget_virtual_count) CALL(H5Pget_virtual_dsetname) \
-    CALL(H5Pget_virtual_filename) CALL(H5Pset_chunk_cache) CALL(H5Sselect_hyperslab) CALL(H5Zfilter_avail) CALL(H5Zget_filter_info) \
+    CALL(H5Pget_virtual_filename) CALL(H5Pget_virtual_vspace) CALL(H5Pget_virtual_srcspace) CALL(H5Pset_chunk_cache) CALL(H5Sselect_hyperslab) CALL(H5Sget_select_bounds) CALL(H5Sget_select_type) CALL(H5Zfilter_avail) CALL(H5Zget_filter_info) \
     CALL(H5Acreate2) CALL(H5Aexists) CALL(H5Aexists_by_name) CALL(H5Aget_create_plist) CALL(H5Aget_space) \
     CALL(H5Aget_storage_size) CALL(H5Aget_type) CALL(H5Aiterate2) CALL(H5Aopen) CALL(H5Aopen_by_name) CALL(H5Aread) \
     CALL(H5Awrite) CALL(H5Dcreate_anon) CALL(H5Dget_create_plist) CALL(H5Dget_num_chunks) CALL(H5Dget_offset) \
@@ -83,8 +83,12 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Iinc_ref (*rs_h5.H5Iinc_ref)
 #define H5Pget_virtual_count (*rs_h5.H5Pget_virtual_count)
 #define H5Pget_virtual_dsetname (*rs_h5.H5Pget_virtual_dsetname)
+#define H5Pget_virtual_srcspace (*rs_h5.H5Pget_virtual_srcspace)
+#define H5Pget_virtual_vspace (*rs_h5.H5Pget_virtual_vspace)
 #define H5Pget_virtual_filename (*rs_h5.H5Pget_virtual_filename)
 #define H5Pset_chunk_cache (*rs_h5.H5Pset_chunk_cache)
+#define H5Sget_select_type (*rs_h5.H5Sget_select_type)
+#define H5Sget_select_bounds (*rs_h5.H5Sget_select_bounds)
 #define H5Sselect_hyperslab (*rs_h5.H5Sselect_hyperslab)
 #define H5Zfilter_avail (*rs_h5.H5Zfilter_avail)
 #define H5Zget_filter_info (*rs_h5.H5Zget_filter_info)

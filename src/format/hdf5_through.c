@@ -52,8 +52,50 @@ void rs_hdf5_choose_blocks(int ndim, const int64_t *shape, int64_t itemsize, int
 /* ---- The sources of a virtual dataset ---------------------------------------------------------- */
 
 typedef struct mapping {
+    hid_t whole, creation; /* the virtual dataset */
+    size_t number;
     char file[MOST_NAME], dataset[MOST_NAME];
 } mapping;
+
+/* The first element of a selection; false: nobody can tell where that is. */
+static bool read_first(hid_t dataset, hid_t selection, hid_t type, char *out, bool *read)
+{
+    hsize_t start[H5S_MAX_RANK] = {0}, end[H5S_MAX_RANK], one[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(dataset), memory = H5Screate(H5S_SCALAR);
+    int ndim = H5Sget_simple_extent_ndims(space);
+    bool all = H5Sget_select_type(selection) == H5S_SEL_ALL; /* of a dataset of whatever shape */
+    bool known =
+        ndim > 0
+        && (all || (H5Sget_simple_extent_ndims(selection) == ndim && H5Sget_select_bounds(selection, start, end) >= 0));
+    for (int d = 0; d < ndim; d++) {
+        one[d] = 1;
+    }
+    *read = known && memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, one, NULL) >= 0
+            && H5Dread(dataset, type, memory, space, H5P_DEFAULT, out) >= 0;
+    rs_hdf5_close(memory);
+    rs_hdf5_close(space);
+    return known;
+}
+
+/* Does libhdf5 find a source, too? Not, when it has the fill value where the source's first element is another one. */
+static bool is_seen(const mapping *m, hid_t source)
+{
+    hid_t type = H5Dget_type(m->whole), there = H5Pget_virtual_vspace(m->creation, m->number);
+    hid_t here = H5Pget_virtual_srcspace(m->creation, m->number);
+    size_t size = type >= 0 ? H5Tget_size(type) : 0;
+    char *first = calloc(3, size > 0 ? size : 1), *own = first + size, *fill = own + size;
+    bool read[2] = {false, false}, seen = first != NULL && size > 0;
+    if (seen && read_first(m->whole, there, type, first, &read[0]) && read_first(source, here, type, own, &read[1])) {
+        bool filled = H5Pget_fill_value(m->creation, type, fill) < 0 || memcmp(first, fill, size) == 0;
+        seen = read[0] && read[1] && (!filled || memcmp(first, own, size) == 0);
+    }
+    free(first);
+    rs_hdf5_close(here);
+    rs_hdf5_close(there);
+    rs_hdf5_close(type);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return seen;
+}
 
 /* A name as libhdf5 looks for it: beside the file that has it, else as it is. */
 static resplit_status find_file(const char *path, mapping *m, char found[2 * MOST_NAME], resplit_error *err)
@@ -92,6 +134,7 @@ static resplit_status check_source(const char *path, mapping *m, resplit_error *
     bool there = rs_hdf5_look(file, m->dataset, &type, &address, &n_links) && type == H5O_TYPE_DATASET;
     hid_t dataset = there ? H5Dopen2(file, m->dataset, H5P_DEFAULT) : -1;
     hid_t creation = dataset >= 0 ? H5Dget_create_plist(dataset) : -1;
+    bool seen = creation >= 0 && is_seen(m, dataset);
     bool nested = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL,
          readable = creation >= 0 && rs_hdf5_can_decode(creation);
     rs_hdf5_close(creation);
@@ -101,29 +144,37 @@ static resplit_status check_source(const char *path, mapping *m, resplit_error *
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' is virtual, and '%.300s', which it is made of, %s", path, found,
                        nested ? "is so too, which is not handled" : "has filters that libhdf5 here cannot undo");
     }
+    if (there && !seen) {
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' is virtual, and libhdf5 does not find '%.300s', which it is made of",
+                       path, found);
+    }
     return there ? RESPLIT_OK
                  : rs_fail(err, RESPLIT_EFORMAT,
                            "'%s' is virtual, and '%.300s' has no dataset '%.300s', which it is made of", path, found,
                            m->dataset);
 }
 
-/* Of all sources, that they are there; *n gets how many there are. */
-static resplit_status check_sources(hid_t creation, const char *path, size_t *n, resplit_error *err)
+/* Of all sources, that they are there. */
+static resplit_status check_sources(hid_t whole, hid_t creation, const char *path, resplit_error *err)
 {
+    size_t n = 0;
     struct rlimit limit = {0};
     mapping *m = malloc(sizeof *m);
     resplit_status rc = RESPLIT_OK;
     if (m == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for names of files");
     }
-    if (H5Pget_virtual_count(creation, n) < 0) {
+    if (H5Pget_virtual_count(creation, &n) < 0) {
         rc = rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot tell what '%s' is made of", path);
-    } else if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && *n + SPARE_FILES > limit.rlim_cur) {
+    } else if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && n + SPARE_FILES > limit.rlim_cur) {
         rc = rs_fail(err, RESPLIT_EUNSUPPORTED,
                      "'%s' is virtual, of %zu parts, and only %llu files may be open: give more, as by ulimit -n %zu",
-                     path, *n, (unsigned long long)limit.rlim_cur, *n + SPARE_FILES);
+                     path, n, (unsigned long long)limit.rlim_cur, n + SPARE_FILES);
     }
-    for (size_t i = 0; i < *n && rc == RESPLIT_OK; i++) {
+    for (size_t i = 0; i < n && rc == RESPLIT_OK; i++) {
+        m->whole = whole;
+        m->creation = creation;
+        m->number = i;
         ssize_t file = H5Pget_virtual_filename(creation, i, m->file, sizeof m->file);
         ssize_t dataset = H5Pget_virtual_dsetname(creation, i, m->dataset, sizeof m->dataset);
         rc = file < 0 || dataset < 0 || file >= MOST_NAME || dataset >= MOST_NAME
@@ -178,19 +229,18 @@ static hid_t open_uncached(hid_t file, const char *name)
 resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t creation, int64_t block, resplit_error *err)
 {
     rs_hdf5 *hdf5 = array->hdf5;
-    size_t n = 0;
-    if (H5Pget_layout(creation) == H5D_VIRTUAL) {
-        RS_TRY(check_sources(creation, array->path, &n, err));
-    } else if (!hdf5->chunked) {
-        RS_TRY(check_external(creation, array->path, err));
-    }
     hdf5->dataset_id = open_uncached(file, hdf5->dataset);
     hdf5->file_id = file;
     if (hdf5->dataset_id < 0 || H5Iinc_ref(file) < 0) {
         rs_hdf5_close(hdf5->dataset_id);
         return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open dataset '%s' of '%s'", hdf5->dataset, array->path);
     }
-    hdf5->through = true;
+    hdf5->through = true; /* from here on both are closed with the array */
+    if (H5Pget_layout(creation) == H5D_VIRTUAL) {
+        RS_TRY(check_sources(hdf5->dataset_id, creation, array->path, err));
+    } else if (!hdf5->chunked) {
+        RS_TRY(check_external(creation, array->path, err));
+    }
     array->encoded = true;
     array->info.codec = NULL;
     array->info.n_stored = array->info.n_blocks;

@@ -515,3 +515,14 @@ def test_grids_of_files_by_h5py(run, tmp_path):
 def test_fortran_order_in_grids_is_refused(run, tmp_path):
     np.save(tmp_path / "in.npy", some())
     assert "C order only" in run.error("in.npy", "parts", "--format", "hdf5", "--chunks", "8,15,4", "--to-order", "F", *MEMORY)
+
+
+def test_virtual_datasets_that_the_library_cannot_follow(run, tmp_path):
+    """It is told to look elsewhere, and would read the fill value."""
+    values = some("<i2", (20, 9))
+    virtual(tmp_path / "in.h5", values, 4)
+    (tmp_path / "elsewhere").mkdir()
+    for i in range(4):
+        with h5py.File(tmp_path / "elsewhere" / f"part{i}.h5", "w") as f:
+            f["other"] = 1
+    assert "does not find" in run.error("info", "in.h5", env={"HDF5_VDS_PREFIX": str(tmp_path / "elsewhere")})
