@@ -93,6 +93,9 @@ resplit_status rs_hdf5_encode_type(hid_t type, rs_text *out, resplit_error *err)
 /* The type of a dataset of such elements. */
 resplit_status rs_hdf5_make_type(const rs_dtype *dtype, hid_t *out, resplit_error *err);
 
+/* The same for records, whose type is a list: hdf5_record.c. */
+resplit_status rs_hdf5_make_record(const char *descr, hid_t *out, resplit_error *err);
+
 /* ---- Filters: hdf5_filters.c ---- */
 
 /* The filters of a list of creation properties. RESPLIT_EUNSUPPORTED names one that we lack. */

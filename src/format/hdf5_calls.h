@@ -45,7 +45,7 @@
     CALL(H5Pset_fill_time) CALL(H5Pset_fill_value) CALL(H5Pset_filter) CALL(H5Pset_fletcher32) CALL(H5Pset_layout) \
     CALL(H5Pset_link_creation_order) CALL(H5Pset_shuffle) CALL(H5Rcreate) CALL(H5Rget_name) CALL(H5Screate) \
     CALL(H5Screate_simple) CALL(H5Sget_simple_extent_dims) CALL(H5Sget_simple_extent_ndims) \
-    CALL(H5Sget_simple_extent_npoints) CALL(H5Sget_simple_extent_type) CALL(H5Tcopy) CALL(H5Tcreate) \
+    CALL(H5Sget_simple_extent_npoints) CALL(H5Sget_simple_extent_type) CALL(H5Tarray_create2) CALL(H5Tcopy) CALL(H5Tcreate) \
     CALL(H5Tdecode) CALL(H5Tdetect_class) CALL(H5Tencode) CALL(H5Tenum_create) CALL(H5Tenum_insert) \
     CALL(H5Tenum_valueof) CALL(H5Tequal) CALL(H5Tget_array_dims2) CALL(H5Tget_array_ndims) CALL(H5Tget_class) \
     CALL(H5Tget_ebias) CALL(H5Tget_fields) CALL(H5Tget_member_name) CALL(H5Tget_member_offset) \
@@ -180,6 +180,7 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Sget_simple_extent_ndims (*rs_h5.H5Sget_simple_extent_ndims)
 #define H5Sget_simple_extent_npoints (*rs_h5.H5Sget_simple_extent_npoints)
 #define H5Sget_simple_extent_type (*rs_h5.H5Sget_simple_extent_type)
+#define H5Tarray_create2 (*rs_h5.H5Tarray_create2)
 #define H5Tcopy (*rs_h5.H5Tcopy)
 #define H5Tcreate (*rs_h5.H5Tcreate)
 #define H5Tdecode (*rs_h5.H5Tdecode)

@@ -384,10 +384,13 @@ resplit_status rs_hdf5_make_type(const rs_dtype *dtype, hid_t *out, resplit_erro
 {
     char order = dtype->byteorder;
     *out = -1;
-    if (dtype->descr[0] == '[' || dtype->kind == 'U') {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "elements of type '%.100s' cannot be written as HDF5: %s",
-                       dtype->descr,
-                       dtype->kind == 'U' ? "it has no strings of 4-byte characters" : "records are not handled");
+    if (dtype->descr[0] == '[') {
+        return rs_hdf5_make_record(dtype->descr, out, err);
+    }
+    if (dtype->kind == 'U') {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                       "elements of type '%.100s' cannot be written as HDF5: it has no strings of 4-byte characters",
+                       dtype->descr);
     }
     switch (dtype->kind) {
     case 'b': *out = boolean(); break;

@@ -279,6 +279,21 @@ def test_types_that_have_no_words_stay_in_hdf5(run, tmp_path):
     assert "varying length" in run.error("in.h5:/vlen", "vlen.h5", *MEMORY)
 
 
+def test_records_out(run, tmp_path):
+    """With members that are arrays, records and booleans, and with gaps."""
+    packed = np.dtype([("a", "<i4"), ("b", ">f8", (2, 3)), ("c", [("d", "S3"), ("e", "?")]), ("f", "<c8")])
+    for dtype in (packed, np.dtype({"names": ["x", "y"], "formats": ["u1", "<f8"], "offsets": [0, 8], "itemsize": 24})):
+        values = np.zeros((6, 5), dtype)
+        values[dtype.names[0]] = np.arange(30).reshape(6, 5)
+        values[dtype.names[1]] = np.arange(30).reshape(6, 5, *[1] * (dtype[1].ndim))
+        np.save(tmp_path / "in.npy", values)
+        run("in.npy", "out.h5", "--chunks", "4,2", "--codec", "zlib:1", "--overwrite", *MEMORY)
+        found = read(tmp_path / "out.h5")
+        assert found.dtype == dtype and all(np.array_equal(found[n], values[n]) for n in dtype.names)
+        run("out.h5", "back.npy", "--overwrite", *MEMORY)
+        assert np.load(tmp_path / "back.npy").tobytes() == values.tobytes()
+
+
 # ---- names -----------------------------------------------------------------------------------------------------
 
 
