@@ -12,6 +12,7 @@ from hdf5_cases import against_hdf5
 from machine import memory_bytes
 from measure import Contender, ratio
 from tables import Table, human, judged, lengths, listed, resident
+from nifti_cases import nifti, nifti_jobs
 from zarr_cases import against_peers
 
 MIB = 1 << 20
@@ -319,6 +320,7 @@ CASES = {
     "small": (small_blocks, lambda options: [job.source for job in small_jobs(options)]),
     "linear": (linear, lambda options: [job.source for job in linear_jobs(options)]),
     "papers": (papers, lambda options: [job.source for job in paper_jobs(options)]),
+    "nifti": (nifti, lambda options: [job.source for job in nifti_jobs(options)]),
     "zarr": (against_peers, lambda options: []),
     "hdf5": (against_hdf5, lambda options: []),
 }

@@ -52,7 +52,8 @@ static const struct row {
      "of each of the two files to measure with: 4GiB, 500MB; rounded up to whole MiB; default: 1GiB"},
     {"curve", NULL, FLAG, CLI_PLAN, TO(curve), "tabulate the cost against memory"},
     {"codec", "CODEC", TEXT, TARGET, TO(codec),
-     "of a Zarr target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; default: as the source"},
+     "of a Zarr target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; of NIfTI files: gzip:6, none; "
+     "default: as the source"},
     {"shards", "LENGTHS", SHARDS, TARGET, TO(shards),
      "of a Zarr target: how much of each axis is in one file, a multiple of its chunks; -1 is the whole axis"},
     {"to-order", "C|F", CHOICE, TARGET, TO(to_order),

@@ -176,9 +176,13 @@ static resplit_status check_cast(const resplit_array *source, const resplit_arra
 
 bool rs_api_next_staged(const resplit_array *source, const resplit_array *target, uint32_t *staged)
 {
+    uint32_t both = RS_STAGED_SOURCE | RS_STREAMED_SOURCE;
     uint32_t can = (rs_array_can_be_plain(source) ? RS_STAGED_SOURCE : 0U)
+                   | (rs_array_can_be_plain(source) && source->info.n_blocks == 1 ? RS_STREAMED_SOURCE : 0U)
                    | (rs_array_can_be_plain(target) ? RS_STAGED_TARGET : 0U);
-    *staged = ((*staged | ~can) + 1) & can; /* counts through the subsets */
+    do {
+        *staged = ((*staged | ~can) + 1) & can; /* counts through the subsets */
+    } while ((*staged & both) == both);
     return *staged != 0;
 }
 

@@ -62,6 +62,7 @@ look() {
             need strace have strace
             need hdf5-tools have h5dump
             need netcdf-bin have nccopy
+            need nifti-bin have nifti_tool
             ;;
         check)
             need strace have strace

@@ -13,6 +13,10 @@ static resplit_status read_slice(rs_worker *worker, const rs_block_file *from, c
 {
     const rs_problem *problem = worker->run->problem;
     int64_t n = rs_box_volume(problem->ndim, slice) * problem->itemsize;
+    *data = worker->staging[0];
+    if (worker->run->stream != NULL) { /* of one block, so nobody else reads */
+        return rs_stream_read(worker->run->stream, -1, from, slice, *data, reading, err);
+    }
     if (!from->missing) {
         return rs_file_read_box(&worker->io, from, slice, worker->staging[0], data, reading, err);
     }

@@ -209,6 +209,10 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
     if (rc == RESPLIT_OK) {
         rc = check_fingerprint(run, err);
     }
+    if (rc == RESPLIT_OK && run->stream != NULL && run->problem->n_elements == run->source->info.n_elements) {
+        static const int64_t first[RS_MAX_NDIM]; /* also when an earlier run had read it: it did not see the end */
+        rc = rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), err);
+    }
     if (rc == RESPLIT_OK && (run->problem->staged & RS_STAGED_TARGET) != 0) {
         rc = rs_stage_pack(run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err);
     }
@@ -284,6 +288,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
 {
     rs_output output = {.lock = -1, .journal = {.fd = -1}};
     rs_staged staged = {.folder = ""};
+    rs_stream stream;
     resplit_array plain;
     if ((problem->staged & RS_STAGED_TARGET) != 0) {
         rs_array_plain(target, &plain);
@@ -320,11 +325,20 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
             run.source = &staged.array;
         }
         run.actual = unpacking;
+        if ((problem->staged & RS_STREAMED_SOURCE) != 0) {
+            rs_array_plain(source, &staged.array);
+            run.source = &staged.array;
+            run.stream = &stream;
+            rc = rs_stream_open(&stream, source->path, err);
+        }
         if (rc == RESPLIT_OK) {
             rs_files_init(&run.sources, run.source, run.source->path, false, direct);
             rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
         }
         rs_stage_end(&staged);
+        if (run.stream != NULL) {
+            rs_stream_close(&stream);
+        }
         if (rc != RESPLIT_OK) {
             keep_what_is_done(&run, &output, rc, err);
         }

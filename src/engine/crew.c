@@ -212,6 +212,9 @@ void rs_run_fail(rs_run *run, const resplit_error *why)
         run->failed = true;
         run->why = *why;
     }
+    if (run->stream != NULL) {
+        rs_stream_abort(run->stream);
+    }
     (void)pthread_cond_broadcast(&run->change);
 }
 

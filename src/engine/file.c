@@ -107,6 +107,20 @@ void rs_file_count(const rs_block_file *file, const rs_box *box, rs_cursor *curs
     } while (next_run(file->layout, box, r.n_outer, r.at));
 }
 
+resplit_status rs_file_each_run(const rs_block_file *file, const rs_box *box, rs_run_visit *visit, void *payload,
+                                resplit_error *err)
+{
+    runs r;
+    runs_init(&r, file, box);
+    if (r.n == 0) {
+        return RESPLIT_OK;
+    }
+    do {
+        RS_TRY(visit(runs_place(&r), r.bytes, payload, err));
+    } while (next_run(file->layout, box, r.n_outer, r.at));
+    return RESPLIT_OK;
+}
+
 int64_t rs_file_place(const rs_block_file *file, const rs_box *box)
 {
     runs r;

@@ -55,6 +55,11 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
                                  int64_t head, rs_cursor *cursor, resplit_error *err);
 
+/* Calls visit with every run of a box, forwards: where it is in the file, and its bytes. */
+typedef resplit_status rs_run_visit(int64_t place, int64_t bytes, void *payload, resplit_error *err);
+resplit_status rs_file_each_run(const rs_block_file *file, const rs_box *box, rs_run_visit *visit, void *payload,
+                                resplit_error *err);
+
 /* Counts the runs of a box as if they had been read. */
 void rs_file_count(const rs_block_file *file, const rs_box *box, rs_cursor *cursor);
 

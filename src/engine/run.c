@@ -245,6 +245,7 @@ static handing place(rs_run *run, rs_job *out)
         return ENDED;
     }
     copy_job(out, &run->next);
+    run->next.turn++;
     run->n_reading++;
     rs_block_file file = {.layout = &run->problem->source, .stored = &out->step.stored};
     run->next.cursor.next = rs_file_end(&file, &out->slice);
@@ -543,9 +544,14 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
         job->cursor.next += file.offset;
     }
     bool encoded = worker->run->source->encoded;
-    char *place = file.direct < 0 || encoded ? find_straight(worker->run, job) : NULL; /* direct reads want sectors */
+    rs_stream *stream = worker->run->stream;
+    bool anywhere = file.direct < 0 || encoded || stream != NULL; /* direct reads want sectors */
+    char *place = anywhere ? find_straight(worker->run, job) : NULL;
+    data = worker->staging[0];
     resplit_status rc =
-        encoded
+        stream != NULL
+            ? rs_stream_read(stream, job->turn, &file, &job->slice, place != NULL ? place : data, &job->cursor, err)
+        : encoded
             ? rs_block_read(&worker->io, worker->decoder, &file, worker->staging[0], place, &data, &job->cursor, err)
         : file.missing ? fill_slice(worker, place, &data)
         : place != NULL

@@ -21,6 +21,7 @@
 #include "engine/pending.h"
 #include "geometry/fingerprint.h"
 #include "engine/shards.h"
+#include "engine/stream.h"
 #include "geometry/slices.h"
 #include "plan/steps.h"
 
@@ -59,6 +60,7 @@ typedef struct rs_job {
     rs_box slice, wanted; /* READ: what of the block, and the part of it that the step is about */
     bool any_wanted;
     rs_cursor cursor;      /* READ: where the slice before it ended */
+    int64_t turn;          /* READ: of a stream: how many slices were handed out before */
     rs_outgoing *outgoing; /* WRITE */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
@@ -99,6 +101,7 @@ struct rs_run {
     rs_whole_sink *whole_sink; /* of encoded targets */
     rs_shards *shards;         /* of a target that has them; else NULL */
     rs_spilling *spilling;     /* of a plan that spills; else NULL */
+    rs_stream *stream;         /* of a source that is read as one; else NULL */
     bool sliced;               /* the sink wants no more than a staging area at a time */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */

@@ -344,7 +344,10 @@ void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device,
         more.temp_bytes += bytes;
         plan->seconds += (double)bytes / speed[i];
     }
-    if (problem->staged == 0) {
+    if ((problem->staged & RS_STREAMED_SOURCE) != 0) {
+        plan->seconds += (double)stored_bytes(&problem->source) / speed[0];
+    }
+    if ((problem->staged & (RS_STAGED_SOURCE | RS_STAGED_TARGET)) == 0) {
         return;
     }
     plan->seconds += rs_device_seconds(device, &more, false);

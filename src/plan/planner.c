@@ -332,7 +332,7 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
         return rs_fail(err, RESPLIT_EINVAL, "cannot minimize '%s': choose seconds, seeks, bytes or memory",
                        request->minimize);
     }
-    if (problem->staged != 0 && request->memory < RS_STAGED_BYTES) {
+    if ((problem->staged & (RS_STAGED_SOURCE | RS_STAGED_TARGET)) != 0 && request->memory < RS_STAGED_BYTES) {
         resplit_status rc = rs_fail(err, RESPLIT_EBUDGET,
                                     "blocks are compressed, which needs at least %d bytes of memory", RS_STAGED_BYTES);
         if (err != NULL) {

@@ -76,6 +76,11 @@ void rs_problem_stage(rs_problem *problem, uint32_t staged)
             sides[i]->coding = (rs_coding){.item = sides[i]->coding.item};
         }
     }
+    if ((staged & RS_STREAMED_SOURCE) != 0) {
+        problem->source.atomic = false;
+        problem->source.sequential = true;
+        problem->source.coding = (rs_coding){.coder = RS_STREAM_BYTES, .ratio = problem->source.coding.ratio};
+    }
 }
 
 int64_t rs_problem_staging(const rs_problem *problem)

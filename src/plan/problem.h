@@ -23,7 +23,12 @@ typedef struct rs_problem {
     bool verbatim;   /* stored bytes of a block mean the same on both sides: they can be copied */
 } rs_problem;
 
-enum { RS_STAGED_SOURCE = 1, RS_STAGED_TARGET = 2 };
+enum {
+    RS_STAGED_SOURCE = 1,        /* unpacked into a file */
+    RS_STAGED_TARGET = 2,        /* written plain, then packed */
+    RS_STREAMED_SOURCE = 4,      /* of one block: read forwards, once */
+    RS_STREAM_BYTES = 192 << 10, /* that a stream takes */
+};
 
 /* The region of `source` that starts at `origin` and has the shape of `target`. Copies all it needs. */
 resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
