@@ -326,9 +326,9 @@ static int64_t stored_bytes(const rs_layout *layout)
     return bytes;
 }
 
-void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, rs_plan *plan)
+void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan)
 {
-    static const double speed[2] = {300e6, 60e6}; /* bytes a second, to unpack and to pack */
+    const double speed[2] = {300e6, 70e6 * (double)rs_max(1, processors)}; /* bytes a second, to unpack and to pack */
     const rs_layout *sides[2] = {&problem->source, &problem->target};
     const int64_t n_blocks[2] = {problem->n_source, problem->n_target};
     resplit_cost *cost = &plan->predicted, more = {0};

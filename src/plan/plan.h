@@ -158,7 +158,7 @@ void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak,
 int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
 
 /* Adds what it costs to unpack sources, or to pack targets, that are staged. */
-void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, rs_plan *plan);
+void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan);
 
 /* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do not allow it. */
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err);

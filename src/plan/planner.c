@@ -25,9 +25,10 @@ static const resplit_device *device_of(const rs_request *request)
 }
 
 /* Of one byte of elements, by so many workers, as far as there are processors for them. */
-static double coding_seconds(const rs_layout *layout, const rs_request *request, int n_workers)
+static double coding_seconds(const rs_layout *layout, int64_t n_blocks, const rs_request *request, int n_workers)
 {
-    return layout->coding.seconds / (double)rs_max(1, rs_min(request->processors, n_workers));
+    int64_t at_once = rs_min(request->processors, rs_min(n_workers, n_blocks)); /* a block is coded by one */
+    return layout->coding.seconds / (double)rs_max(1, at_once);
 }
 
 static double stored_ratio(const rs_layout *layout)
@@ -45,7 +46,7 @@ static rs_price price_of(const rs_problem *problem, const rs_request *request)
     if (strcmp(minimize, "seconds") == 0) {
         return (rs_price){device->latency / device->depth,
                           stored_ratio(&problem->source) / device->read_bandwidth
-                              + coding_seconds(&problem->source, request, RS_MOST_WORKERS)};
+                              + coding_seconds(&problem->source, problem->n_source, request, RS_MOST_WORKERS)};
     }
     return strcmp(minimize, "bytes") == 0 ? (rs_price){1e-3, 1} : (rs_price){1, 0};
 }
@@ -198,8 +199,8 @@ static double seconds_in_all(const rs_problem *problem, const rs_request *reques
     stored.bytes_read = cost->temp_bytes + (int64_t)(read * stored_ratio(&problem->source));
     stored.bytes_written = cost->temp_bytes + (int64_t)(written * stored_ratio(&problem->target));
     return rs_device_seconds(device_of(request), &stored, false)
-           + read * coding_seconds(&problem->source, request, plan->n_workers)
-           + written * coding_seconds(&problem->target, request, plan->n_workers);
+           + read * coding_seconds(&problem->source, problem->n_source, request, plan->n_workers)
+           + written * coding_seconds(&problem->target, problem->n_target, request, plan->n_workers);
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -342,6 +343,6 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
     }
     bool cheapest = request->strategy == NULL || strcmp(request->strategy, "auto") == 0;
     RS_TRY(cheapest ? make_cheapest(problem, request, out, err) : make_named(problem, request, out, err));
-    rs_plan_add_staged(problem, device_of(request), out);
+    rs_plan_add_staged(problem, device_of(request), request->processors, out);
     return RESPLIT_OK;
 }
