@@ -105,6 +105,13 @@ resplit_status rs_hdf5_read_filters(hid_t creation, const char *path, const rs_e
 /* Adds them to one. RESPLIT_EUNSUPPORTED: HDF5 has no filter for a stage. */
 resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_t bytes, resplit_error *err);
 
+/* ---- Files of a grid: hdf5_grid.c ---- */
+
+/* What the dataset of such a file says of itself; NULL: the only one. `also`, which may be NULL, looks at what else is in the file. */
+typedef resplit_status rs_hdf5_also(hid_t file, const char *path, rs_head *out, resplit_error *err);
+resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
+                                  rs_head *out, resplit_error *err);
+
 /* ---- Chunks: hdf5_index.c ---- */
 
 /* Called for each chunk that is there, by its number in C order. */
@@ -127,10 +134,15 @@ void rs_hdf5_end_through(rs_hdf5 *hdf5);
 
 /* ---- Other objects: hdf5_attributes.c, hdf5_tree.c ---- */
 
+/* Is an object, of this name from the root, not to be copied? What is in a group that is not must not be, too. */
+typedef bool rs_hdf5_leaves(const char *name, const void *payload);
+
 /* Two files, and the dataset that has another name in the second. */
 typedef struct rs_hdf5_names {
     hid_t from, to;
     const char *origin, *made; /* both begin with a slash */
+    rs_hdf5_leaves *leaves;    /* NULL: everything is copied */
+    const void *payload;
 } rs_hdf5_names;
 
 /* What is attached to an object, to another of its kind; values that are references are left out. all: also what tells of its shape. */

@@ -53,14 +53,14 @@
     CALL(H5Tget_precision) CALL(H5Tget_sign) CALL(H5Tget_size) CALL(H5Tget_super) CALL(H5Tget_tag) CALL(H5Tinsert) \
     CALL(H5Tis_variable_str) CALL(H5Tset_ebias) CALL(H5Tset_fields) CALL(H5Tset_order) CALL(H5Tset_precision) \
     CALL(H5Tset_size) CALL(H5Tset_strpad) CALL(H5Tset_tag) CALL(H5dont_atexit) CALL(H5free_memory) \
-    CALL(H5get_libversion) CALL(H5open)
+    CALL(H5get_libversion) CALL(H5open) CALL(H5Adelete) CALL(H5Dwrite)
 
 /* Ids of types and classes, which are variables. */
 #define RS_HDF5_IDS(ID) \
     ID(H5P_CLS_DATASET_ACCESS_ID_g) ID(H5P_CLS_DATASET_CREATE_ID_g) ID(H5P_CLS_FILE_ACCESS_ID_g) ID(H5P_CLS_FILE_CREATE_ID_g) \
     ID(H5P_CLS_LINK_CREATE_ID_g) ID(H5T_C_S1_g) ID(H5T_IEEE_F32LE_g) ID(H5T_IEEE_F64LE_g) ID(H5T_NATIVE_LDOUBLE_g) \
     ID(H5T_STD_I16LE_g) ID(H5T_STD_I32LE_g) ID(H5T_STD_I64LE_g) ID(H5T_STD_I8LE_g) ID(H5T_STD_REF_OBJ_g) \
-    ID(H5T_STD_U16LE_g) ID(H5T_STD_U32LE_g) ID(H5T_STD_U64LE_g) ID(H5T_STD_U8LE_g)
+    ID(H5T_STD_U16LE_g) ID(H5T_STD_U32LE_g) ID(H5T_STD_U64LE_g) ID(H5T_STD_U8LE_g) ID(H5T_NATIVE_DOUBLE_g)
 /* clang-format on */
 
 #define RS_HDF5_POINTER(name) __typeof__(name) *(name);
@@ -220,6 +220,8 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5free_memory (*rs_h5.H5free_memory)
 #define H5get_libversion (*rs_h5.H5get_libversion)
 #define H5open (*rs_h5.H5open)
+#define H5Adelete (*rs_h5.H5Adelete)
+#define H5Dwrite (*rs_h5.H5Dwrite)
 #define H5P_CLS_DATASET_CREATE_ID_g (*rs_h5.H5P_CLS_DATASET_CREATE_ID_g)
 #define H5P_CLS_FILE_ACCESS_ID_g (*rs_h5.H5P_CLS_FILE_ACCESS_ID_g)
 #define H5P_CLS_FILE_CREATE_ID_g (*rs_h5.H5P_CLS_FILE_CREATE_ID_g)
@@ -237,6 +239,7 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5T_STD_U32LE_g (*rs_h5.H5T_STD_U32LE_g)
 #define H5T_STD_U64LE_g (*rs_h5.H5T_STD_U64LE_g)
 #define H5T_STD_U8LE_g (*rs_h5.H5T_STD_U8LE_g)
+#define H5T_NATIVE_DOUBLE_g (*rs_h5.H5T_NATIVE_DOUBLE_g)
 #endif
 
 #endif

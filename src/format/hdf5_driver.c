@@ -51,7 +51,9 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
     file->io = *io;
     file->io.offset = file->io.place = -1;
     file->fd = -1;
-    if (io->memory == NULL && open_descriptor(file, name, flags) != 0) {
+    if (io->memory != NULL) {
+        file->eof = (flags & H5F_ACC_TRUNC) != 0 ? 0 : io->memory->n;
+    } else if (open_descriptor(file, name, flags) != 0) {
         free(file);
         return NULL;
     }
@@ -122,7 +124,8 @@ static haddr_t driver_allocate(H5FD_t *base, H5FD_mem_t type, hid_t transfer, hs
         return place;
     }
     haddr_t floor = (haddr_t)rs_max(file->io.floor, 0), at = file->eoa > floor ? file->eoa : floor;
-    if (size > INT64_MAX - at) {
+    haddr_t most = file->io.memory != NULL ? RS_HDF5_MOST_MEMORY : INT64_MAX;
+    if (at > most || size > most - at) {
         return HADDR_UNDEF;
     }
     file->eoa = at + size;

@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "format/hdf5_calls.h"
 
+enum { RS_HDF5_MOST_MEMORY = 64 << 20 }; /* bytes of a file in memory: metadata are outside the budget */
+
 typedef struct rs_hdf5_io {
     bool noting;
     int64_t offset, bytes; /* noted: in the file, from its very beginning; offset -1: nothing yet */
@@ -24,7 +26,7 @@ typedef struct rs_hdf5_io {
     int64_t end;           /* a new file: what it says of where it ends, when that is behind everything else */
     bool has_fd;           /* it is open already, and stays so */
     int fd;
-    rs_text *memory; /* the file is here, and is made anew; NULL: it is on disk */
+    rs_text *memory; /* the file is here; NULL: it is on disk */
 } rs_hdf5_io;
 
 /* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. */

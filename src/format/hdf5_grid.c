@@ -64,11 +64,11 @@ static resplit_status find_data(const looking *l, rs_head *out, resplit_error *e
     return RESPLIT_OK;
 }
 
-static resplit_status look_at(looking *l, rs_head *out, resplit_error *err)
+static resplit_status look_at(looking *l, const char *dataset, rs_head *out, resplit_error *err)
 {
     char *name = NULL;
     bool foreign = false;
-    RS_TRY(rs_hdf5_find(l->file, l->path, NULL, &name, err));
+    RS_TRY(rs_hdf5_find(l->file, l->path, dataset, &name, err));
     l->dataset = H5Dopen2(l->file, name, H5P_DEFAULT);
     free(name);
     l->space = l->dataset >= 0 ? H5Dget_space(l->dataset) : -1;
@@ -85,14 +85,18 @@ static resplit_status look_at(looking *l, rs_head *out, resplit_error *err)
     return find_data(l, out, err);
 }
 
-static resplit_status parse_head(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err)
+resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
+                                  rs_head *out, resplit_error *err)
 {
     rs_hdf5_session session;
     looking l = {.path = path, .size = size, .file = -1, .dataset = -1, .space = -1, .type = -1, .creation = -1};
     RS_TRY(rs_hdf5_enter(&session, err));
     resplit_status rc = rs_hdf5_open_descriptor(fd, path, &l.file, err);
     if (rc == RESPLIT_OK) {
-        rc = look_at(&l, out, err);
+        rc = look_at(&l, dataset, out, err);
+    }
+    if (rc == RESPLIT_OK && also != NULL) {
+        rc = also(l.file, path, out, err);
     }
     rs_hdf5_close(l.creation);
     rs_hdf5_close(l.type);
@@ -101,6 +105,11 @@ static resplit_status parse_head(int fd, int64_t size, const char *path, rs_head
     rs_hdf5_close(l.file);
     rs_hdf5_leave(&session);
     return rc;
+}
+
+static resplit_status parse_head(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err)
+{
+    return rs_hdf5_parse_head(fd, size, path, NULL, NULL, out, err);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------- */

@@ -152,10 +152,18 @@ static resplit_status copy_object(copying *c, const char *name)
                : rs_hdf5_fail(c->err, RESPLIT_EIO, "cannot copy '%s' to '%s'", name, c->path);
 }
 
+static bool is_left(const copying *c, const char *name)
+{
+    return c->names->leaves != NULL && c->names->leaves(name, c->names->payload);
+}
+
 static herr_t copy_next(hid_t root, const char *name, const rs_hdf5_link *info, void *payload)
 {
     copying *c = payload;
     (void)root;
+    if (is_left(c, name)) {
+        return 0;
+    }
     c->rc = info->type == H5L_TYPE_HARD ? copy_object(c, name) : copy_link(c, name, info);
     return c->rc == RESPLIT_OK ? 0 : -1;
 }
@@ -177,7 +185,7 @@ static herr_t map_next(hid_t root, const char *name, const rs_hdf5_link *info, v
 {
     copying *c = payload;
     (void)root;
-    if (info->type == H5L_TYPE_HARD) {
+    if (info->type == H5L_TYPE_HARD && !is_left(c, name)) {
         c->rc = map_object(c, name, strcmp(name, c->names->origin + 1) == 0 ? c->names->made : name);
     }
     return c->rc == RESPLIT_OK ? 0 : -1;

@@ -240,7 +240,7 @@ static resplit_status write_all(sealing *s, resplit_error *err)
     if (s->origin < 0 || !hdf5->all) {
         return link_dataset(s, err);
     }
-    rs_hdf5_names names = {s->origin_file, s->file, hdf5->origin, hdf5->dataset};
+    rs_hdf5_names names = {s->origin_file, s->file, hdf5->origin, hdf5->dataset, NULL, NULL};
     return rs_hdf5_copy_tree(&names, s->dataset, s->path, err);
 }
 
