@@ -34,7 +34,7 @@ bool cli_is_file_name(const char *path)
 /* "a.h5", "a.h5:/b" */
 static bool is_hdf5(const char *path)
 {
-    static const char *const SUFFIXES[] = {".h5", ".hdf5", ".he5", ".nc", ".nc4"};
+    static const char *const SUFFIXES[] = {".h5", ".hdf5", ".he5", ".nc", ".nc4", ".mnc"};
 
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
         size_t n = strlen(SUFFIXES[i]);
@@ -53,7 +53,8 @@ bool cli_is_store(const char *path, const struct cli_options *options)
     if (options->format && strncmp(options->format, "zarr", 4) == 0)
         return true;
     if (options->format)
-        return strcmp(options->format, "hdf5") == 0 && (is_hdf5(path) || strchr(path, ':'));
+        return (strcmp(options->format, "hdf5") == 0 || strcmp(options->format, "minc2") == 0)
+               && (is_hdf5(path) || strchr(path, ':'));
     return (at && (at[5] == '\0' || at[5] == '/')) || is_hdf5(path);
 }
 

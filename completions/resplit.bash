@@ -31,7 +31,7 @@ _resplit()
             return
             ;;
         --format | --from-format)
-            mapfile -t COMPREPLY < <(compgen -W 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -- "$cur")
+            mapfile -t COMPREPLY < <(compgen -W 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2 minc2' -- "$cur")
             return
             ;;
         --order | --to-order)

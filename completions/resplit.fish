@@ -46,9 +46,9 @@ complete -c resplit -n "$target" -l to-order -x -a 'C F' -d 'of the elements in 
 complete -c resplit -n "$target" -l to-dtype -x -d 'cast values to this type'
 complete -c resplit -n "$target" -l write-empty -d 'write chunks of a Zarr target too that hold only its fill value'
 complete -c resplit -n "$writing" -l all-levels -d 'of an OME-Zarr image, every level of it'
-complete -c resplit -n "$target" -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d "of the target's files"
+complete -c resplit -n "$target" -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2 minc2' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"
-complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d 'of the files'
+complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2 minc2' -d 'of the files'
 complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l pattern -x \
     -d 'names of the files in the folder'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l save -r -d 'write the plan to a file'
@@ -66,7 +66,7 @@ complete -c resplit -n "$every" -l order -x -a 'C F' -d 'of a raw source'
 complete -c resplit -n "$every" -l shape -x -d 'of a raw source, the whole array'
 complete -c resplit -n "$every" -l from -x -d 'how a raw source is cut into files'
 complete -c resplit -n "$every" -l skip -x -d 'bytes before the data of each raw file'
-complete -c resplit -n "$target" -l from-format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2' -d 'of the source'
+complete -c resplit -n "$target" -l from-format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2 minc2' -d 'of the source'
 complete -c resplit -n "$target" -l from-pattern -x -d "names of the source's files"
 complete -c resplit -n "$all" -l json -d 'print one JSON object instead of text'
 complete -c resplit -n "$all" -l quiet -d 'no report, no notes, no progress bar'

@@ -144,7 +144,7 @@ typedef struct resplit_spec {
 /*
  * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
  *
- *   format     "raw", "npy", "zarr2", "zarr3", "nifti1", "nifti2", or "nifti" for either; NULL: by the suffix of the path (.zarr: the
+ *   format     "raw", "npy", "zarr2", "zarr3", "nifti1", "nifti2", or "nifti" for either, "minc2"; NULL: by the suffix of the path (.zarr: the
  *              version of the group it is in, or the source's, or 3), else as the source
  *   chunks     how the target is cut; NULL: one block (a merge), or, of a Zarr array, as the source
  *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
@@ -205,7 +205,7 @@ typedef struct resplit_info {
     const char *notes;     /* what is not kept, or was chosen, one sentence a line; NULL: nothing */
 } resplit_info;
 
-/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5", "nifti", "nifti1", "nifti2"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
+/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5", "nifti", "nifti1", "nifti2", "minc2"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
 RESPLIT_API const char *resplit_format_name(int i);
 RESPLIT_API const char *resplit_codec_name(int i);
 

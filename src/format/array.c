@@ -8,6 +8,8 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
+#include "format/minc.h"
+#include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/zarr.h"
 
@@ -39,6 +41,7 @@ void rs_array_close(resplit_array *array)
     rs_hdf5_free(array->hdf5);
     rs_nifti_release(array->nifti);
     free(array->nifti);
+    rs_minc_free(array->minc);
     rs_text_release(&array->notes);
     rs_text_release(&array->words);
     free(array->fill);
@@ -233,6 +236,9 @@ static resplit_status set_words(resplit_array *array, resplit_error *err)
     if (array->nifti != NULL && array->path != NULL && array->nifti->head.n > 0) {
         RS_TRY(rs_nifti_describe(array->nifti, &array->words, err));
     }
+    if (array->minc != NULL && array->path != NULL) {
+        RS_TRY(rs_minc_describe(array->minc, &array->words, err));
+    }
     array->info.header = array->words.n > 0 ? array->words.s : NULL;
     return RESPLIT_OK;
 }
@@ -324,6 +330,9 @@ resplit_status rs_array_block_head(const resplit_array *array, const int64_t *in
 {
     if (array->nifti != NULL) {
         return array->nifti->pair ? RESPLIT_OK : rs_nifti_block_head(array, index, out, err);
+    }
+    if (array->minc != NULL && array->hdf5 == NULL) {
+        return rs_minc_block_head(array, index, out, err);
     }
     /* borrows the type: not released */
     rs_head head = {.dtype = array->dtype, .ndim = array->layout.ndim, .order = array->order};

@@ -7,13 +7,15 @@
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
 #include "format/literal.h"
+#include "format/minc.h"
+#include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
 {
     return rs_fail(err, RESPLIT_EINVAL,
-                   "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1 or nifti2", name);
+                   "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1, nifti2 or minc2", name);
 }
 
 /* A name whose suffix says one format must not hold the other. */
@@ -172,7 +174,7 @@ static void set_cast_cost(resplit_array *array)
 /* One file of HDF5, rather than a folder of them. */
 static bool is_dataset(const char *path, const char *dataset, const resplit_target *target, const rs_format *format)
 {
-    return format == &rs_format_hdf5 && path != NULL && !target->folder
+    return (format == &rs_format_hdf5 || format == &rs_format_minc2) && path != NULL && !target->folder
            && (dataset != NULL || rs_format_by_suffix(path) == format);
 }
 
@@ -180,6 +182,9 @@ static bool is_dataset(const char *path, const char *dataset, const resplit_targ
 static resplit_status note_losses(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
     bool nifti = rs_format_is_nifti(array->format);
+    if (source->minc != NULL && array->format != &rs_format_minc2) {
+        return rs_minc_note_loss(source, array, &array->notes, err);
+    }
     if (source->nifti != NULL && !nifti) {
         return rs_nifti_note_loss(source, &array->notes, err);
     }
@@ -213,12 +218,14 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
     RS_TRY(note_losses(source, array, err));
+    bool minc = array->format == &rs_format_minc2;
+    RS_TRY(minc ? rs_minc_array_begin(source, target, shape, array, err) : RESPLIT_OK);
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);
     }
     if (is_dataset(path, dataset, target, array->format)) {
-        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
+        RS_TRY(rs_hdf5_array_fill(source, target, shape, minc ? RS_MINC_IMAGE : dataset, array, err));
         if (!array->encoded) {
             set_cast_cost(array);
         }
@@ -229,13 +236,15 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     array->wished_format = target->format != NULL;
     RS_TRY(nifti ? rs_nifti_array_begin(path, source, target, shape, array, err)
                  : check_plain(target, array->format, err));
-    bool c_only = array->format == &rs_format_hdf5 && target->order == '\0';
+    bool c_only = (minc || array->format == &rs_format_hdf5) && target->order == '\0';
     if (array->order == '\0' || c_only) { /* of a Zarr array: neither C nor F */
         array->order = 'C';
     }
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
-    RS_TRY(nifti ? rs_nifti_array_head(source, shape, array, err) : rs_array_set_offset(array, err));
+    RS_TRY(nifti  ? rs_nifti_array_head(source, shape, array, err)
+           : minc ? rs_minc_array_head(array, err)
+                  : rs_array_set_offset(array, err));
     RS_TRY(rs_array_finish(array, err));
     set_cast_cost(array);
     return nifti ? rs_nifti_array_end(source, array, err) : RESPLIT_OK;

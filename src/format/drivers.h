@@ -10,6 +10,7 @@ extern const rs_format rs_format_raw;
 extern const rs_format rs_format_zarr2, rs_format_zarr3; /* no files with blocks of their own: see zarr_array.h */
 
 extern const rs_format rs_format_hdf5;
+extern const rs_format rs_format_minc2;
 extern const rs_format rs_format_nifti;                    /* any version, by suffix */
 extern const rs_format rs_format_nifti1, rs_format_nifti2; /* what it turns out to be */
 

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "format/drivers.h"
+#include "format/minc.h"
 #include "format/nifti.h"
 
 static const rs_format *const drivers[] = {
-    &rs_format_npy,  &rs_format_raw,   &rs_format_zarr2,  &rs_format_zarr3,
-    &rs_format_hdf5, &rs_format_nifti, &rs_format_nifti1, &rs_format_nifti2, NULL,
+    &rs_format_npy,   &rs_format_raw,    &rs_format_zarr2,  &rs_format_zarr3, &rs_format_hdf5,
+    &rs_format_nifti, &rs_format_nifti1, &rs_format_nifti2, &rs_format_minc2, NULL,
 };
 
 const rs_format *rs_format_at(int i)
@@ -49,6 +50,7 @@ void rs_head_release(rs_head *head)
         rs_dtype_release(&head->dtype);
         rs_nifti_release(head->nifti);
         free(head->nifti);
+        rs_minc_free(head->minc);
         *head = (rs_head){0};
     }
 }

@@ -32,6 +32,7 @@ typedef struct rs_head {
     int64_t data_offset;            /* bytes before the data */
     const struct rs_format *format; /* which of a family it is; NULL: the one that was asked */
     struct rs_nifti *nifti;         /* owned; NULL: not NIfTI */
+    struct rs_minc *minc;           /* owned; NULL: not MINC */
     bool apart;                     /* this is a header alone: the data is in another file */
     bool encoded;                   /* compressed, and the data with it */
 } rs_head;
@@ -84,6 +85,7 @@ struct resplit_array {
     struct rs_hdf5 *hdf5;       /* owned; NULL: not a dataset of an HDF5 file */
     int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
     struct rs_nifti *nifti;     /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
+    struct rs_minc *minc;       /* owned; what is known of such an image; NULL: not MINC */
     const char *suffix;         /* of new blocks; NULL: the first of the format */
     rs_text notes;              /* what is not kept, for the public view */
     rs_text words;              /* what its header says, for the same */

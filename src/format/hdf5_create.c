@@ -7,6 +7,7 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
+#include "format/minc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,9 @@ static resplit_status set_type(const resplit_array *source, resplit_array *array
     rs_hdf5 *hdf5 = array->hdf5;
     rs_hdf5_session session;
     hid_t type = -1;
+    if (source->hdf5 == NULL && array->minc != NULL) {
+        return rs_text_add_bytes(&hdf5->type, array->minc->type.s, array->minc->type.n, err);
+    }
     if (source->hdf5 != NULL && array->cast.kind == RS_CAST_NONE) {
         hdf5->foreign = source->hdf5->foreign;
         return rs_text_add_bytes(&hdf5->type, source->hdf5->type.s, source->hdf5->type.n, err);

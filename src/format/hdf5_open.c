@@ -12,6 +12,7 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
+#include "format/minc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -344,6 +345,27 @@ static resplit_status read_dataset(opening *o, const resplit_spec *spec, resplit
     return find_chunks(o, err);
 }
 
+/* By what is in the file, unless the user says otherwise, or names a dataset. */
+static resplit_status is_minc(const opening *o, const char *dataset, const resplit_spec *spec, bool *out,
+                              resplit_error *err)
+{
+    const char *format = spec != NULL ? spec->format : NULL;
+    bool there = rs_minc_is(o->file), asked = format != NULL && strcmp(format, rs_format_minc2.name) == 0;
+    *out = asked || (there && dataset == NULL && format == NULL);
+    return there || !asked ? RESPLIT_OK
+                           : rs_fail(err, RESPLIT_EFORMAT, "'%s' is HDF5, but not MINC: it has no dataset '%s'",
+                                     o->path, RS_MINC_IMAGE);
+}
+
+static resplit_status read_minc(const opening *o, resplit_error *err)
+{
+    resplit_array *array = o->array;
+    array->format = &rs_format_minc2;
+    RS_TRY(rs_minc_read(o->file, o->path, &array->minc, err));
+    RS_TRY(rs_minc_take(o->file, o->path, array->minc, err));
+    return array->minc->notes.n > 0 ? rs_text_add(&array->notes, err, "%s", array->minc->notes.s) : RESPLIT_OK;
+}
+
 static resplit_status open_array(const char *path, const char *dataset, const resplit_spec *spec, resplit_array *array,
                                  resplit_error *err)
 {
@@ -361,8 +383,15 @@ static resplit_status open_array(const char *path, const char *dataset, const re
     o.size = (int64_t)st.st_size;
     array->stamp = rs_mix(rs_mix(rs_mix(0, st.st_size), st.st_mtim.tv_sec), st.st_mtim.tv_nsec);
     resplit_status rc = rs_hdf5_open_file(path, &o.file, err);
+    bool minc = false;
     if (rc == RESPLIT_OK) {
-        rc = rs_hdf5_find(o.file, path, dataset, &array->hdf5->dataset, err);
+        rc = is_minc(&o, dataset, spec, &minc, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = rs_hdf5_find(o.file, path, minc ? RS_MINC_IMAGE : dataset, &array->hdf5->dataset, err);
+    }
+    if (rc == RESPLIT_OK && minc) {
+        rc = read_minc(&o, err);
     }
     if (rc == RESPLIT_OK) {
         rc = read_dataset(&o, spec, err);

@@ -11,6 +11,7 @@
 #include "format/hdf5.h"
 
 #include "format/hdf5_array.h"
+#include "format/minc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -204,11 +205,13 @@ static resplit_status make_file(sealing *s, resplit_error *err)
 static resplit_status open_origin(sealing *s, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = s->array->hdf5;
-    if (hdf5->origin_file == NULL) {
+    const rs_minc *minc = s->array->minc;
+    if (minc == NULL && hdf5->origin_file == NULL) {
         return RESPLIT_OK;
     }
-    RS_TRY(rs_hdf5_open_file(hdf5->origin_file, &s->origin_file, err));
-    s->origin = H5Dopen2(s->origin_file, hdf5->origin, H5P_DEFAULT);
+    RS_TRY(minc != NULL ? rs_minc_open(minc, &s->origin_file, err)
+                        : rs_hdf5_open_file(hdf5->origin_file, &s->origin_file, err));
+    s->origin = H5Dopen2(s->origin_file, minc != NULL ? RS_MINC_IMAGE : hdf5->origin, H5P_DEFAULT);
     return s->origin >= 0 ? RESPLIT_OK
                           : rs_hdf5_fail(err, RESPLIT_EIO, "cannot open dataset '%s' of '%s' again", hdf5->origin,
                                          hdf5->origin_file);
@@ -225,6 +228,18 @@ static resplit_status link_dataset(const sealing *s, resplit_error *err)
                : rs_hdf5_fail(err, RESPLIT_EIO, "cannot put dataset '%s' into '%s'", s->array->hdf5->dataset, s->path);
 }
 
+/* All that is known of the image, as it is of this part of it. */
+static resplit_status put_minc(const sealing *s, resplit_error *err)
+{
+    const resplit_array *array = s->array;
+    rs_box box = {.lo = {0}};
+    for (int d = 0; d < array->layout.ndim; d++) {
+        box.lo[d] = array->origin[d];
+        box.hi[d] = array->origin[d] + array->layout.axis[d].extent;
+    }
+    return rs_minc_put(array->minc, &box, s->origin_file, s->file, s->dataset, s->path, err);
+}
+
 static resplit_status write_all(sealing *s, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = s->array->hdf5;
@@ -233,6 +248,9 @@ static resplit_status write_all(sealing *s, resplit_error *err)
     RS_TRY(make_dataset(s, err));
     if (hdf5->chunked && s->array->info.n_elements > 0) {
         RS_TRY(index_chunks(s, err));
+    }
+    if (s->array->minc != NULL) {
+        return put_minc(s, err);
     }
     if (s->origin >= 0) {
         RS_TRY(rs_hdf5_copy_attributes(s->origin, s->dataset, hdf5->all, s->path, err));

@@ -11,6 +11,7 @@
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
 #include "format/manifest.h"
+#include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/zarr_array.h"
 
@@ -287,13 +288,16 @@ static resplit_status is_hdf5(const char *path, const resplit_spec *spec, bool *
     int64_t size = 0;
     uint64_t stamp;
     if (spec != NULL && spec->format != NULL) {
-        *out = strcmp(spec->format, rs_format_hdf5.name) == 0;
+        const rs_format *asked = rs_format_by_name(spec->format);
+        *out = asked == &rs_format_hdf5 || asked == &rs_format_minc2;
         return RESPLIT_OK;
     }
     RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, &stamp, NULL, err));
-    *out = rs_hdf5_probe(fd, size) || rs_format_by_suffix(path) == &rs_format_hdf5;
+    const rs_format *named = rs_format_by_suffix(path);
+    *out = rs_hdf5_probe(fd, size) || named == &rs_format_hdf5 || named == &rs_format_minc2;
+    resplit_status rc = named == &rs_format_minc2 ? rs_minc_check_version(fd, path, err) : RESPLIT_OK;
     close(fd);
-    return RESPLIT_OK;
+    return rc;
 }
 
 /* "a.h5:/b", where no file has such a name. */

@@ -9,6 +9,7 @@
 
 #include "format/drivers.h"
 #include "format/folder.h"
+#include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/parallel.h"
 
@@ -188,6 +189,9 @@ static resplit_status check_file(inspection *v, int64_t number, const int64_t *i
     }
     if (file->head.nifti != NULL) {
         RS_TRY(rs_nifti_check_block(array, number, &box, shown, v->first, &file->head, err));
+    }
+    if (file->head.minc != NULL) {
+        RS_TRY(rs_minc_check_block(array, number, &box, shown, v->first, &file->head, err));
     }
     if (!file->head.encoded && !array->format->has_tail) {
         RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));

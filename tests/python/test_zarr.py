@@ -288,7 +288,7 @@ def test_a_run_says_what_it_stored(run, tmp_path):
 
 def test_the_version_lists_formats_and_codecs(run):
     lines = run("--version").stdout.splitlines()
-    assert "formats: raw, npy, zarr2, zarr3, hdf5, nifti, nifti1, nifti2" in lines
+    assert "formats: raw, npy, zarr2, zarr3, hdf5, nifti, nifti1, nifti2, minc2" in lines
     assert next(line for line in lines if line.startswith("codecs: none, blosc, zstd"))
 
 

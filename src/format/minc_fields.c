@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * minc_fields.c - attributes of MINC files, as texts and doubles: programs write the same in strings of other lengths, and numbers of
+ * other types.
+ */
+#include "format/minc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t MOST_BYTES = 16 << 20; /* of an attribute: histories are the longest */
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+static bool read_fixed(hid_t attribute, hid_t type, rs_text *out)
+{
+    size_t n = H5Tget_size(type);
+    char *bytes = n > 0 && n <= (size_t)MOST_BYTES ? calloc(1, n + 1) : NULL;
+    bool done = bytes != NULL && H5Aread(attribute, type, bytes) >= 0
+                && rs_text_add_bytes(out, bytes, strlen(bytes), NULL) == RESPLIT_OK;
+    free(bytes);
+    return done;
+}
+
+static bool read_varying(hid_t attribute, hid_t type, hid_t space, rs_text *out)
+{
+    char *bytes = NULL;
+    bool done = H5Aread(attribute, type, &bytes) >= 0 && bytes != NULL;
+    done = done && rs_text_add_bytes(out, bytes, strnlen(bytes, (size_t)MOST_BYTES), NULL) == RESPLIT_OK;
+    if (bytes != NULL) {
+        (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, &bytes);
+    }
+    return done;
+}
+
+static bool read_text(hid_t attribute, rs_text *out)
+{
+    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    bool one = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1;
+    bool done = one
+                && (H5Tis_variable_str(type) > 0 ? read_varying(attribute, type, space, out)
+                                                 : read_fixed(attribute, type, out));
+    rs_hdf5_close(space);
+    rs_hdf5_close(type);
+    return done;
+}
+
+/* How many there are; the caller frees *out. */
+static int64_t read_numbers(hid_t attribute, double **out)
+{
+    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    hssize_t n = space >= 0 && (class == H5T_INTEGER || class == H5T_FLOAT) ? H5Sget_simple_extent_npoints(space) : 0;
+    *out = n > 0 && n <= MOST_BYTES / 8 ? calloc((size_t)n, sizeof **out) : NULL;
+    bool done = *out != NULL && H5Aread(attribute, H5T_NATIVE_DOUBLE, *out) >= 0;
+    rs_hdf5_close(space);
+    rs_hdf5_close(type);
+    if (!done) {
+        free(*out);
+        *out = NULL;
+    }
+    return done ? (int64_t)n : 0;
+}
+
+static hid_t open_attribute(hid_t object, const char *name)
+{
+    return H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
+}
+
+bool rs_minc_text(hid_t object, const char *name, rs_text *out)
+{
+    hid_t attribute = open_attribute(object, name);
+    bool done = attribute >= 0 && read_text(attribute, out);
+    rs_hdf5_close(attribute);
+    return done && out->n > 0;
+}
+
+int rs_minc_numbers(hid_t object, const char *name, int most, double *out)
+{
+    double *all = NULL;
+    hid_t attribute = open_attribute(object, name);
+    int64_t n = attribute >= 0 ? read_numbers(attribute, &all) : 0;
+    for (int64_t i = 0; i < n && i < most; i++) {
+        out[i] = all[i];
+    }
+    free(all);
+    rs_hdf5_close(attribute);
+    return (int)rs_min(n, INT32_MAX);
+}
+
+/* ---- All of an object ---------------------------------------------------------------------------- */
+
+typedef struct listing {
+    const char *object;
+    rs_minc *minc;
+    resplit_error *err;
+    resplit_status rc;
+} listing;
+
+/* Of the kinds that MINC has; others are nothing to compare by. */
+static resplit_status read_value(hid_t attribute, rs_minc_field *field, resplit_error *err)
+{
+    double *numbers = NULL;
+    field->text = read_text(attribute, &field->value);
+    if (field->text) {
+        return RESPLIT_OK;
+    }
+    int64_t n = read_numbers(attribute, &numbers);
+    resplit_status rc =
+        n > 0 ? rs_text_add_bytes(&field->value, numbers, (size_t)n * sizeof *numbers, err) : RESPLIT_OK;
+    free(numbers);
+    return rc;
+}
+
+static resplit_status add_field(listing *l, hid_t object, const char *name)
+{
+    rs_minc *minc = l->minc;
+    rs_minc_field *more = realloc(minc->field, (size_t)(minc->n_fields + 1) * sizeof *more);
+    if (more == NULL) {
+        return rs_fail(l->err, RESPLIT_ENOMEM, "no memory for attributes");
+    }
+    minc->field = more;
+    rs_minc_field *field = &more[minc->n_fields++];
+    *field = (rs_minc_field){.text = false};
+    (void)snprintf(field->object, sizeof field->object, "%s", l->object);
+    (void)snprintf(field->name, sizeof field->name, "%s", name);
+    hid_t attribute = open_attribute(object, name);
+    resplit_status rc = attribute >= 0 ? read_value(attribute, field, l->err) : RESPLIT_OK;
+    rs_hdf5_close(attribute);
+    return rc;
+}
+
+static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void *payload)
+{
+    listing *l = payload;
+    (void)info;
+    if (strlen(name) < RS_MINC_NAME) { /* MINC has none that are longer */
+        l->rc = add_field(l, object, name);
+    }
+    return l->rc == RESPLIT_OK ? 0 : -1;
+}
+
+resplit_status rs_minc_add_fields(hid_t file, const char *object, rs_minc *out, resplit_error *err)
+{
+    H5O_type_t type;
+    uint64_t address;
+    unsigned n_links;
+    listing l = {.object = object, .minc = out, .err = err};
+    hid_t id = rs_hdf5_look(file, object, &type, &address, &n_links) ? H5Oopen(file, object, H5P_DEFAULT) : -1;
+    if (id >= 0) {
+        (void)H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &l);
+    }
+    rs_hdf5_close(id);
+    return l.rc;
+}
+
+/* ---- Comparing ----------------------------------------------------------------------------------- */
+
+/* Without these being the same, blocks are not of one image; of others that of the first is kept. */
+static bool must_be_same(const char *name)
+{
+    static const char *const names[] = {"step",      "direction_cosines", "units",    "spacing",
+                                        "spacetype", "alignment",         "dimorder", "valid_range",
+                                        "valid_max", "valid_min",         "signtype"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every block has its own, which are looked at by what they mean. */
+static bool is_own(const char *name)
+{
+    return strcmp(name, "start") == 0 || strcmp(name, "length") == 0;
+}
+
+static const rs_minc_field *find_field(const rs_minc *minc, const rs_minc_field *like)
+{
+    for (int i = 0; i < minc->n_fields; i++) {
+        if (strcmp(minc->field[i].name, like->name) == 0 && strcmp(minc->field[i].object, like->object) == 0) {
+            return &minc->field[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_same(const rs_minc_field *a, const rs_minc_field *b)
+{
+    return a != NULL && b != NULL && a->text == b->text && a->value.n == b->value.n
+           && (a->value.n == 0 || memcmp(a->value.s, b->value.s, a->value.n) == 0);
+}
+
+static void say_value(const rs_minc_field *field, char out[80])
+{
+    double number;
+    size_t used = 0;
+    out[0] = '\0';
+    if (field == NULL) {
+        (void)snprintf(out, 80, "nothing");
+    } else if (field->text) {
+        (void)snprintf(out, 80, "'%.70s'", field->value.s != NULL ? field->value.s : "");
+    } else {
+        for (size_t i = 0; i < field->value.n / sizeof number && i < 3; i++) {
+            memcpy(&number, field->value.s + i * sizeof number, sizeof number);
+            used += (size_t)snprintf(out + used, 80 - used, "%s%.17g", i > 0 ? " " : "", number);
+        }
+    }
+}
+
+static void compare(const rs_minc_field *wants, const rs_minc_field *has, rs_minc_difference *out)
+{
+    const rs_minc_field *either = wants != NULL ? wants : has;
+    if (is_own(either->name) || is_same(wants, has)) {
+        return;
+    }
+    const char *object = strrchr(either->object, '/');
+    char *place = must_be_same(either->name) ? out->field : out->noted;
+    if (place[0] != '\0') {
+        return;
+    }
+    (void)snprintf(place, sizeof out->field, "%s of %s", either->name, object != NULL ? object + 1 : either->object);
+    if (place == out->field) {
+        say_value(has, out->has);
+        say_value(wants, out->wants);
+    }
+}
+
+void rs_minc_compare_fields(const rs_minc *wants, const rs_minc *has, rs_minc_difference *out)
+{
+    *out = (rs_minc_difference){.field = ""};
+    for (int i = 0; i < wants->n_fields; i++) {
+        compare(&wants->field[i], find_field(has, &wants->field[i]), out);
+    }
+    for (int i = 0; i < has->n_fields; i++) {
+        if (find_field(wants, &has->field[i]) == NULL) {
+            compare(NULL, &has->field[i], out);
+        }
+    }
+}
