@@ -283,6 +283,11 @@ static resplit_status read_inside(opening *o, resplit_error *err)
         return rs_fail(err, RESPLIT_EFORMAT, "'%s' says that %lld bytes are among its metadata; at most %d can be",
                        o->path, (long long)bytes, MOST);
     }
+    if ((int64_t)H5Dget_storage_size(o->dataset) != bytes) { /* libhdf5 1.10 would believe the shape, and crash */
+        return rs_hdf5_fail(err, RESPLIT_EFORMAT,
+                            "'%s' is damaged: it has not the %lld bytes of dataset '%s' among its metadata", o->path,
+                            (long long)bytes, o->hdf5->dataset);
+    }
     o->hdf5->inside = calloc(1, (size_t)rs_max(1, bytes));
     if (o->hdf5->inside == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for %lld bytes", (long long)bytes);
