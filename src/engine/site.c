@@ -81,7 +81,7 @@ resplit_status rs_site_check_space(const resplit_array *array, resplit_error *er
     int64_t n_files = rs_array_file_count(array) + rs_array_head_count(array);
     int64_t unit = fs.f_frsize > 0 ? (int64_t)fs.f_frsize : 4096;
     int64_t heads, needed, available;
-    if (!rs_mul(array->info.n_blocks, array->data_offset, &heads) || !rs_add(heads, array->info.bytes, &needed)) {
+    if (!rs_mul(n_files, array->data_offset, &heads) || !rs_add(heads, array->info.bytes, &needed)) {
         needed = INT64_MAX;
     }
     if (!rs_mul((int64_t)fs.f_bavail, unit, &available)) {

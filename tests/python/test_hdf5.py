@@ -357,6 +357,18 @@ def test_to_zarr_and_back_verbatim(run, tmp_path, version):
             assert a["data"].id.read_direct_chunk(at) == b["data"].id.read_direct_chunk(at)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_from_zarr_in_any_order(run, tmp_path, order):
+    values = some(">i4")
+    make_zarr(tmp_path / "in.zarr", values, (6, 7, 30), version=2, order=order, fill_value=5)
+    run("in.zarr", "out.h5", "--chunks", "9,4,11", "--codec", "shuffle+zlib:1", *MEMORY)
+    with h5py.File(tmp_path / "out.h5") as f:
+        assert same_stored(f["data"][...], values) and f["data"].fillvalue == 5
+    run("in.zarr", "kept.h5", "--codec", "none", *MEMORY)
+    with h5py.File(tmp_path / "kept.h5") as f:
+        assert f["data"].chunks == (6, 7, 11) and same_stored(f["data"][...], values)
+
+
 def test_from_zarr_with_gzip(run, tmp_path):
     values = some()
     make_zarr(tmp_path / "in.zarr", values, (6, 7, 11), codec="gzip")
