@@ -63,11 +63,13 @@ look() {
             need hdf5-tools have h5dump
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
+            need minc-tools have voxeltoworld
             ;;
         check)
             need strace have strace
             need hdf5-tools have h5dump
             need netcdf-bin have nccopy
+            need minc-tools have voxeltoworld
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
             need clang-tidy have clang-tidy

@@ -32,6 +32,7 @@ enum {
 typedef struct rs_minc_axis {
     char name[RS_MINC_NAME];
     bool described; /* there is such a dimension: files may leave out that of vectors */
+    bool placed;    /* its voxels are somewhere: not those of a vector, unless the file says so */
     bool irregular; /* a table has its coordinates */
     double start, step;
 } rs_minc_axis;

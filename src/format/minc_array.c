@@ -32,7 +32,7 @@ static resplit_status check_starts(const rs_minc *whole, const rs_minc *block, c
         const rs_minc_axis *axis = &whole->axis[d];
         double wants = rs_minc_start(whole, d, box->lo[d]), has = block->axis[d].start;
         double tolerance = fmax(1e-6 * fabs(axis->step), 0x1p-49 * fmax(fabs(axis->start), fabs(wants)));
-        if (!axis->irregular && axis->described && !(has == wants || fabs(has - wants) <= tolerance)) {
+        if (!axis->irregular && axis->placed && !(has == wants || fabs(has - wants) <= tolerance)) {
             char texts[2][32], field[RS_MINC_NAME + 16];
             (void)snprintf(texts[0], sizeof texts[0], "%.17g", has);
             (void)snprintf(texts[1], sizeof texts[1], "%.17g", wants);
@@ -337,7 +337,7 @@ resplit_status rs_minc_describe(const rs_minc *minc, rs_text *out, resplit_error
         RS_TRY(rs_text_add(out, err, "%s%s", d > 0 ? ", " : "", axis->name));
         if (axis->irregular) {
             RS_TRY(rs_text_add(out, err, " irregular from %.6g", rs_minc_coordinates(minc, d)->value[0]));
-        } else if (axis->described) {
+        } else if (axis->placed) {
             RS_TRY(rs_text_add(out, err, " from %.6g by %.6g", axis->start, axis->step));
         }
     }

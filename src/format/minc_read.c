@@ -256,7 +256,8 @@ static resplit_status read_axis(reading *r, int d, resplit_error *err)
         return RESPLIT_OK;
     }
     hid_t object = H5Oopen(r->file, name, H5P_DEFAULT);
-    (void)rs_minc_numbers(object, "start", 1, &axis->start);
+    bool starts = rs_minc_numbers(object, "start", 1, &axis->start) > 0;
+    axis->placed = starts || strcmp(axis->name, "vector_dimension") != 0;
     (void)rs_minc_numbers(object, "step", 1, &axis->step);
     int n = rs_minc_numbers(object, "length", 1, &length);
     resplit_status rc = read_spacing(r, object, axis, err);

@@ -161,9 +161,7 @@ static bool set_dimension(const putting *p, int d, const char *name, bool width)
     if (done && rs_minc_numbers(object, "length", 1, &value) > 0 && value != length) {
         done = set_number(object, "length", length);
     }
-    /* where nothing tells of places, as with vectors, nothing is added */
-    bool placed = strcmp(axis->name, "vector_dimension") != 0 || rs_minc_numbers(object, "start", 1, &value) > 0;
-    if (done && !width && placed && p->box->lo[d] > 0) {
+    if (done && !width && axis->placed && p->box->lo[d] > 0) {
         done = set_number(object, "start", start);
     }
     rs_hdf5_close(object);
