@@ -8,7 +8,6 @@
 
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
-#include "format/minc.h"
 #include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/zarr.h"

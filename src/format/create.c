@@ -7,7 +7,6 @@
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
 #include "format/literal.h"
-#include "format/minc.h"
 #include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/zarr_array.h"
@@ -182,9 +181,6 @@ static bool is_dataset(const char *path, const char *dataset, const resplit_targ
 static resplit_status note_losses(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
     bool nifti = rs_format_is_nifti(array->format);
-    if (source->minc != NULL && array->format != &rs_format_minc2) {
-        return rs_minc_note_loss(source, array, &array->notes, err);
-    }
     if (source->nifti != NULL && !nifti) {
         return rs_nifti_note_loss(source, &array->notes, err);
     }
@@ -218,14 +214,15 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     RS_TRY(choose_format(path, source, target, &array->format, err));
     RS_TRY(set_box(source, target, array, shape, err));
     RS_TRY(note_losses(source, array, err));
-    bool minc = array->format == &rs_format_minc2;
+    bool minc = array->format == &rs_format_minc2, one = is_dataset(path, dataset, target, array->format);
+    RS_TRY(source->minc != NULL && !minc && !one ? rs_minc_note_loss(source, array, err) : RESPLIT_OK);
     RS_TRY(minc ? rs_minc_array_begin(source, target, shape, array, err) : RESPLIT_OK);
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);
     }
-    if (is_dataset(path, dataset, target, array->format)) {
-        RS_TRY(rs_hdf5_array_fill(source, target, shape, minc ? RS_MINC_IMAGE : dataset, array, err));
+    if (one) {
+        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
         if (!array->encoded) {
             set_cast_cost(array);
         }

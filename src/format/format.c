@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/drivers.h"
-#include "format/minc.h"
+#include "format/minc_array.h"
 #include "format/nifti.h"
 
 static const rs_format *const drivers[] = {

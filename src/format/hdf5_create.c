@@ -285,12 +285,15 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
     if (array->hdf5 == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
     }
-    RS_TRY(set_names(source, dataset, array->hdf5, err));
+    RS_TRY(set_names(source, array->minc != NULL ? RS_MINC_IMAGE : dataset, array->hdf5, err));
     RS_TRY(set_type(source, array, err));
     RS_TRY(set_fill(source, array, err));
     RS_TRY(set_chain(source, target->codec, array, err));
     RS_TRY(check_filters(array, err));
     set_maximum(source, shape, array->hdf5);
+    if (source->minc != NULL && array->minc == NULL && !array->hdf5->all) {
+        RS_TRY(rs_minc_note_loss(source, array, err));
+    }
     RS_TRY(choose_chunks(source, target, shape, array->hdf5, chunk, &any, err));
     array->layout.ndim = source->layout.ndim;
     array->write_empty = target->write_empty;

@@ -18,6 +18,7 @@
 #define RS_MINC_H
 
 #include "format/hdf5.h"
+#include "format/minc_array.h"
 #include "geometry/copy.h"
 
 #define RS_MINC_IMAGE "/minc-2.0/image/0/image"
@@ -68,7 +69,6 @@ typedef struct rs_minc {
     rs_text notes; /* what is strange in the file */
 } rs_minc;
 
-void rs_minc_free(rs_minc *minc);
 resplit_status rs_minc_copy(const rs_minc *from, rs_minc **out, resplit_error *err);
 
 /* The box of a table that a box of the image has, along the table's own axes. */

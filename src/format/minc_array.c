@@ -320,10 +320,9 @@ resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *ind
 
 /* ---- Words ---------------------------------------------------------------------------------------- */
 
-resplit_status rs_minc_note_loss(const resplit_array *source, const resplit_array *array, rs_text *notes,
-                                 resplit_error *err)
+resplit_status rs_minc_note_loss(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
-    return rs_text_add(notes, err,
+    return rs_text_add(&array->notes, err,
                        "of MINC, format %s does not keep names, places and steps of axes, nor what stored numbers mean "
                        "(image-min, image-max, valid_range): '%s' has them",
                        array->format->name, source->path != NULL ? source->path : "the source");

@@ -23,10 +23,11 @@ resplit_status rs_minc_array_head(resplit_array *array, resplit_error *err);
 resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
 
 /* Says what another format does not keep of an image. */
-resplit_status rs_minc_note_loss(const resplit_array *source, const resplit_array *array, rs_text *notes,
-                                 resplit_error *err);
+resplit_status rs_minc_note_loss(const resplit_array *source, resplit_array *array, resplit_error *err);
 
 /* What is known of an image, in a line, for the public view. */
 resplit_status rs_minc_describe(const struct rs_minc *minc, rs_text *out, resplit_error *err);
+
+void rs_minc_free(struct rs_minc *minc);
 
 #endif
