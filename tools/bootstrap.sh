@@ -69,6 +69,7 @@ look() {
             need strace have strace
             need hdf5-tools have h5dump
             need netcdf-bin have nccopy
+            need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
