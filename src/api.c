@@ -174,39 +174,39 @@ static resplit_status check_cast(const resplit_array *source, const resplit_arra
                          from->kind, (long long)from->itemsize, source->dtype.descr);
 }
 
-bool rs_api_next_staged(const resplit_array *source, const resplit_array *target, uint32_t *staged)
+bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked)
 {
-    uint32_t both = RS_STAGED_SOURCE | RS_STREAMED_SOURCE;
-    uint32_t can = (rs_array_can_be_plain(source) ? RS_STAGED_SOURCE : 0U)
+    uint32_t both = RS_UNPACKED_SOURCE | RS_STREAMED_SOURCE;
+    uint32_t can = (rs_array_can_be_plain(source) ? RS_UNPACKED_SOURCE : 0U)
                    | (rs_array_can_be_plain(source) && source->info.n_blocks == 1 ? RS_STREAMED_SOURCE : 0U)
-                   | (rs_array_can_be_plain(target) ? RS_STAGED_TARGET : 0U);
+                   | (rs_array_can_be_plain(target) ? RS_UNPACKED_TARGET : 0U);
     do {
-        *staged = ((*staged | ~can) + 1) & can; /* counts through the subsets */
-    } while ((*staged & both) == both);
-    return *staged != 0;
+        *unpacked = ((*unpacked | ~can) + 1) & can; /* counts through the subsets */
+    } while ((*unpacked & both) == both);
+    return *unpacked != 0;
 }
 
-uint32_t rs_api_find_staged(const resplit_array *source, const resplit_array *target, uint64_t hash)
+uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, uint64_t hash)
 {
-    uint32_t staged = 0;
+    uint32_t unpacked = 0;
     bool same = false;
     do {
         rs_problem problem;
         if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, NULL) == RESPLIT_OK) {
-            rs_problem_stage(&problem, staged);
+            rs_problem_unpack(&problem, unpacked);
             same = rs_problem_hash(&problem) == hash;
             rs_problem_release(&problem);
         }
-    } while (!same && rs_api_next_staged(source, target, &staged));
-    return same ? staged : 0;
+    } while (!same && rs_api_next_unpacked(source, target, &unpacked));
+    return same ? unpacked : 0;
 }
 
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t staged,
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t unpacked,
                               rs_problem *out, resplit_error *err)
 {
     RS_TRY(check_cast(source, target, err));
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
-    rs_problem_stage(out, staged);
+    rs_problem_unpack(out, unpacked);
     out->verbatim = copy && rs_array_is_verbatim(source, target);
     if (out->verbatim) { /* nothing is decoded or encoded */
         out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
@@ -228,15 +228,15 @@ static bool may_copy(const char *strategy)
     return strategy == NULL || strcmp(strategy, "auto") == 0 || strcmp(strategy, "copy") == 0;
 }
 
-static resplit_status make_staged(const resplit_array *source, const resplit_array *target, const rs_request *request,
-                                  uint32_t staged, resplit_plan **out, resplit_error *err)
+static resplit_status make_unpacked(const resplit_array *source, const resplit_array *target, const rs_request *request,
+                                    uint32_t unpacked, resplit_plan **out, resplit_error *err)
 {
     resplit_plan *plan = calloc(1, sizeof *plan);
     *out = NULL;
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), staged, &plan->problem, err);
+    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), unpacked, &plan->problem, err);
     if (rc == RESPLIT_OK) {
         rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
     }
@@ -256,12 +256,12 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
                                 resplit_plan **out, resplit_error *err)
 {
     resplit_error least = {.code = RESPLIT_OK};
-    uint32_t staged = 0;
+    uint32_t unpacked = 0;
     *out = NULL;
     do {
         resplit_plan *plan = NULL;
         resplit_error why = {.code = RESPLIT_OK};
-        resplit_status rc = make_staged(source, target, request, staged, &plan, &why);
+        resplit_status rc = make_unpacked(source, target, request, unpacked, &plan, &why);
         if (rc == RESPLIT_OK && plan != NULL && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
             resplit_plan_free(*out);
             *out = plan;
@@ -271,7 +271,7 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
         if (rc != RESPLIT_OK && (least.code == RESPLIT_OK || why.needed_bytes < least.needed_bytes)) {
             least = why;
         }
-    } while (rs_api_next_staged(source, target, &staged));
+    } while (rs_api_next_unpacked(source, target, &unpacked));
     return *out != NULL ? RESPLIT_OK : rs_fail_with(err, &least);
 }
 
@@ -358,7 +358,7 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
 {
     rs_problem problem;
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
-    rs_problem_stage(&problem, plan->problem.staged);
+    rs_problem_unpack(&problem, plan->problem.unpacked);
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
     rs_problem_release(&problem);
     return same ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "this plan was made for other arrays");

@@ -15,17 +15,17 @@ struct resplit_plan {
 };
 
 /*
- * What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. staged:
+ * What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. unpacked:
  * sides, of those that can be, whose compressed blocks go through files where they are plain.
  */
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t staged,
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t unpacked,
                               rs_problem *out, resplit_error *err);
 
 /* The next way to stage two arrays, from 0 on; false: there are no more. */
-bool rs_api_next_staged(const resplit_array *source, const resplit_array *target, uint32_t *staged);
+bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked);
 
 /* The way in which the problem of two arrays has this hash; 0, too, if none has. */
-uint32_t rs_api_find_staged(const resplit_array *source, const resplit_array *target, uint64_t hash);
+uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, uint64_t hash);
 
 /* Fills the public view of a problem and its plan. */
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);

@@ -280,8 +280,8 @@ static resplit_status load_plan(const char *path, const rs_planfile *file, const
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
     bool copy = strcmp(file->strategy, rs_strategy_copy.name) == 0;
-    uint32_t staged = rs_api_find_staged(source, target, file->problem_hash);
-    resplit_status rc = rs_api_problem(source, target, copy, staged, &plan->problem, err);
+    uint32_t unpacked = rs_api_find_unpacked(source, target, file->problem_hash);
+    resplit_status rc = rs_api_problem(source, target, copy, unpacked, &plan->problem, err);
     if (rc == RESPLIT_OK) {
         rc = rebuild(path, file, plan, err);
     }
@@ -339,7 +339,7 @@ static resplit_status check_is_for(const char *part, const rs_planfile *file, co
 {
     rs_problem problem;
     RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
-    rs_problem_stage(&problem, rs_api_find_staged(source, target, file->problem_hash));
+    rs_problem_unpack(&problem, rs_api_find_unpacked(source, target, file->problem_hash));
     bool same = rs_problem_hash(&problem) == file->problem_hash;
     rs_problem_release(&problem);
     return same ? RESPLIT_OK

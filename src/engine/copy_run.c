@@ -2,7 +2,7 @@
 /* copy_run.c - a run whose sink is the target's files. */
 #include "engine/block.h"
 #include "engine/output.h"
-#include "engine/stage.h"
+#include "engine/unpack.h"
 
 #include <errno.h>
 #include <string.h>
@@ -213,8 +213,9 @@ static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, 
         static const int64_t first[RS_MAX_NDIM]; /* also when an earlier run had read it: it did not see the end */
         rc = rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), err);
     }
-    if (rc == RESPLIT_OK && (run->problem->staged & RS_STAGED_TARGET) != 0) {
-        rc = rs_stage_pack(run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err);
+    if (rc == RESPLIT_OK && (run->problem->unpacked & RS_UNPACKED_TARGET) != 0) {
+        rc =
+            rs_pack_target(run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err);
     }
     /* what was copied as it is was not looked at */
     *fingerprint = changes_values(run->target) && !run->problem->verbatim ? 0
@@ -287,10 +288,10 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                            const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
     rs_output output = {.lock = -1, .journal = {.fd = -1}};
-    rs_staged staged = {.folder = ""};
+    rs_unpacked unpacked = {.folder = ""};
     rs_stream stream;
     resplit_array plain;
-    if ((problem->staged & RS_STAGED_TARGET) != 0) {
+    if ((problem->unpacked & RS_UNPACKED_TARGET) != 0) {
         rs_array_plain(target, &plain);
         target = &plain;
     }
@@ -320,14 +321,14 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
         resplit_cost unpacking = {0};
         run.resumed = done; /* whatever happens until it goes on */
         run.now = done.now;
-        if ((problem->staged & RS_STAGED_SOURCE) != 0) {
-            rc = rs_stage_unpack(&staged, problem, source, temp, output.part, options, &unpacking, err);
-            run.source = &staged.array;
+        if ((problem->unpacked & RS_UNPACKED_SOURCE) != 0) {
+            rc = rs_unpack_source(&unpacked, problem, source, temp, output.part, options, &unpacking, err);
+            run.source = &unpacked.array;
         }
         run.actual = unpacking;
-        if ((problem->staged & RS_STREAMED_SOURCE) != 0) {
-            rs_array_plain(source, &staged.array);
-            run.source = &staged.array;
+        if ((problem->unpacked & RS_STREAMED_SOURCE) != 0) {
+            rs_array_plain(source, &unpacked.array);
+            run.source = &unpacked.array;
             run.stream = &stream;
             rc = rs_stream_open(&stream, source->path, err);
         }
@@ -335,7 +336,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
             rs_files_init(&run.sources, run.source, run.source->path, false, direct);
             rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
         }
-        rs_stage_end(&staged);
+        rs_unpack_end(&unpacked);
         if (run.stream != NULL) {
             rs_stream_close(&stream);
         }

@@ -3,7 +3,7 @@
 #include "engine/output.h"
 
 #include "engine/shards.h"
-#include "engine/stage.h"
+#include "engine/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>

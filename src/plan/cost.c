@@ -326,14 +326,14 @@ static int64_t stored_bytes(const rs_layout *layout)
     return bytes;
 }
 
-void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan)
+void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan)
 {
     const double speed[2] = {300e6, 70e6 * (double)rs_max(1, processors)}; /* bytes a second, to unpack and to pack */
     const rs_layout *sides[2] = {&problem->source, &problem->target};
     const int64_t n_blocks[2] = {problem->n_source, problem->n_target};
     resplit_cost *cost = &plan->predicted, more = {0};
     for (int i = 0; i < 2; i++) {
-        if ((problem->staged >> i & 1) == 0) {
+        if ((problem->unpacked >> i & 1) == 0) {
             continue;
         }
         int64_t bytes = stored_bytes(sides[i]);
@@ -344,10 +344,10 @@ void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device,
         more.temp_bytes += bytes;
         plan->seconds += (double)bytes / speed[i];
     }
-    if ((problem->staged & RS_STREAMED_SOURCE) != 0) {
+    if ((problem->unpacked & RS_STREAMED_SOURCE) != 0) {
         plan->seconds += (double)stored_bytes(&problem->source) / speed[0];
     }
-    if ((problem->staged & (RS_STAGED_SOURCE | RS_STAGED_TARGET)) == 0) {
+    if ((problem->unpacked & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) == 0) {
         return;
     }
     plan->seconds += rs_device_seconds(device, &more, false);
@@ -356,8 +356,8 @@ void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device,
     cost->bytes_read = saturating_add(cost->bytes_read, more.bytes_read);
     cost->bytes_written = saturating_add(cost->bytes_written, more.bytes_written);
     cost->temp_bytes = saturating_add(cost->temp_bytes, more.temp_bytes);
-    cost->peak_bytes = (problem->staged & RS_STAGED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
-                                                                 : rs_max(cost->peak_bytes, RS_STAGED_BYTES);
+    cost->peak_bytes = (problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
+                                                                     : rs_max(cost->peak_bytes, RS_UNPACKED_BYTES);
 }
 
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err)

@@ -157,8 +157,8 @@ void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak,
 /* Largest leftover along an axis: elements of a block that is not complete at a buffer's end. */
 int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
 
-/* Adds what it costs to unpack sources, or to pack targets, that are staged. */
-void rs_plan_add_staged(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan);
+/* Adds what it costs to unpack sources, or to pack targets, that are unpacked. */
+void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan);
 
 /* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do not allow it. */
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
@@ -205,7 +205,7 @@ enum {
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */
-    RS_STAGED_BYTES = 2 << 20,   /* to unpack or to pack */
+    RS_UNPACKED_BYTES = 2 << 20, /* to unpack or to pack */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };
 

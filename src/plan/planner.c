@@ -333,16 +333,16 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
         return rs_fail(err, RESPLIT_EINVAL, "cannot minimize '%s': choose seconds, seeks, bytes or memory",
                        request->minimize);
     }
-    if ((problem->staged & (RS_STAGED_SOURCE | RS_STAGED_TARGET)) != 0 && request->memory < RS_STAGED_BYTES) {
-        resplit_status rc = rs_fail(err, RESPLIT_EBUDGET,
-                                    "blocks are compressed, which needs at least %d bytes of memory", RS_STAGED_BYTES);
+    if ((problem->unpacked & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) != 0 && request->memory < RS_UNPACKED_BYTES) {
+        resplit_status rc = rs_fail(
+            err, RESPLIT_EBUDGET, "blocks are compressed, which needs at least %d bytes of memory", RS_UNPACKED_BYTES);
         if (err != NULL) {
-            err->needed_bytes = RS_STAGED_BYTES;
+            err->needed_bytes = RS_UNPACKED_BYTES;
         }
         return rc;
     }
     bool cheapest = request->strategy == NULL || strcmp(request->strategy, "auto") == 0;
     RS_TRY(cheapest ? make_cheapest(problem, request, out, err) : make_named(problem, request, out, err));
-    rs_plan_add_staged(problem, device_of(request), request->processors, out);
+    rs_plan_add_unpacked(problem, device_of(request), request->processors, out);
     return RESPLIT_OK;
 }

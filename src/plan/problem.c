@@ -66,17 +66,17 @@ void rs_problem_release(rs_problem *problem)
     *problem = (rs_problem){0};
 }
 
-void rs_problem_stage(rs_problem *problem, uint32_t staged)
+void rs_problem_unpack(rs_problem *problem, uint32_t unpacked)
 {
     rs_layout *sides[2] = {&problem->source, &problem->target};
-    problem->staged = staged;
+    problem->unpacked = unpacked;
     for (int i = 0; i < 2; i++) {
-        if ((staged >> i & 1) != 0) {
+        if ((unpacked >> i & 1) != 0) {
             sides[i]->atomic = false;
             sides[i]->coding = (rs_coding){.item = sides[i]->coding.item};
         }
     }
-    if ((staged & RS_STREAMED_SOURCE) != 0) {
+    if ((unpacked & RS_STREAMED_SOURCE) != 0) {
         problem->source.atomic = false;
         problem->source.sequential = true;
         problem->source.coding = (rs_coding){.coder = RS_STREAM_BYTES, .ratio = problem->source.coding.ratio};
@@ -113,6 +113,6 @@ uint64_t rs_problem_hash(const rs_problem *problem)
     for (int d = 0; d < problem->ndim; d++) {
         hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
     }
-    hash = problem->staged != 0 ? rs_mix(hash, problem->staged) : hash;
+    hash = problem->unpacked != 0 ? rs_mix(hash, problem->unpacked) : hash;
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);
 }

@@ -19,13 +19,13 @@ typedef struct rs_problem {
     int64_t source_index[RS_MAX_NDIM]; /* index, in the whole source, of the first block that is seen */
     int64_t n_source, n_target;        /* blocks                                                     */
     int64_t *cuts;                     /* owned; what uneven axes borrow                             */
-    uint32_t staged; /* RS_STAGED_: blocks are compressed, but seen as plain: see stage.h of the engine */
-    bool verbatim;   /* stored bytes of a block mean the same on both sides: they can be copied */
+    uint32_t unpacked; /* RS_UNPACKED_: blocks are compressed, but seen as plain: see unpack.h of the engine */
+    bool verbatim;     /* stored bytes of a block mean the same on both sides: they can be copied */
 } rs_problem;
 
 enum {
-    RS_STAGED_SOURCE = 1,        /* unpacked into a file */
-    RS_STAGED_TARGET = 2,        /* written plain, then packed */
+    RS_UNPACKED_SOURCE = 1,      /* unpacked into a file */
+    RS_UNPACKED_TARGET = 2,      /* written plain, then packed */
     RS_STREAMED_SOURCE = 4,      /* of one block: read forwards, once */
     RS_STREAM_BYTES = 192 << 10, /* that a stream takes */
 };
@@ -36,7 +36,7 @@ resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target,
 void rs_problem_release(rs_problem *problem);
 
 /* Sees blocks as if they were plain. */
-void rs_problem_stage(rs_problem *problem, uint32_t staged);
+void rs_problem_unpack(rs_problem *problem, uint32_t unpacked);
 
 /* Staging that a worker needs at least, and what its codecs need beside. */
 int64_t rs_problem_staging(const rs_problem *problem);

@@ -155,7 +155,7 @@ resplit_status rs_planfile_rebuild(const rs_planfile *file, const rs_problem *pr
         rc = rebuild(file, problem, out, err);
         out->seconds = rs_device_seconds(&file->device, &out->predicted, false);
         if (rc == RESPLIT_OK) {
-            rs_plan_add_staged(problem, &file->device, 1, out);
+            rs_plan_add_unpacked(problem, &file->device, 1, out);
         }
     } else {
         rs_request request = {.memory = file->memory, .device = &file->device};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stage.c - unpacks sources and packs targets that are compressed and larger than memory. */
-#include "engine/stage.h"
+/* unpack.c - unpacks sources and packs targets that are compressed and larger than memory. */
+#include "engine/unpack.h"
 
 #include "codec/gunzip.h"
 #include "engine/io.h"
@@ -124,30 +124,31 @@ static resplit_status unpack_file(const char *from, const char *to, int64_t byte
     return rc;
 }
 
-static resplit_status make_folder(rs_staged *staged, const char *temp, const char *part, resplit_error *err)
+static resplit_status make_folder(rs_unpacked *unpacked, const char *temp, const char *part, resplit_error *err)
 {
     RS_TRY(rs_path_join(temp != NULL ? temp : part, temp != NULL ? "resplit-unpacked-XXXXXX" : RS_UNPACKED_NAME,
-                        staged->folder, err));
-    bool made = temp != NULL ? mkdtemp(staged->folder) != NULL : mkdir(staged->folder, 0700) == 0 || errno == EEXIST;
+                        unpacked->folder, err));
+    bool made =
+        temp != NULL ? mkdtemp(unpacked->folder) != NULL : mkdir(unpacked->folder, 0700) == 0 || errno == EEXIST;
     if (!made) {
-        resplit_status rc = rs_fail_errno(err, errno, "cannot make the folder '%s'", staged->folder);
-        staged->folder[0] = '\0';
+        resplit_status rc = rs_fail_errno(err, errno, "cannot make the folder '%s'", unpacked->folder);
+        unpacked->folder[0] = '\0';
         return rc;
     }
     return RESPLIT_OK;
 }
 
-resplit_status rs_stage_unpack(rs_staged *staged, const rs_problem *problem, const resplit_array *source,
-                               const char *temp, const char *part, const resplit_run_options *options,
-                               resplit_cost *cost, resplit_error *err)
+resplit_status rs_unpack_source(rs_unpacked *unpacked, const rs_problem *problem, const resplit_array *source,
+                                const char *temp, const char *part, const resplit_run_options *options,
+                                resplit_cost *cost, resplit_error *err)
 {
     static const int64_t zero[RS_MAX_NDIM];
     int64_t at[RS_MAX_NDIM] = {0}, n[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0};
-    rs_array_plain(source, &staged->array);
-    staged->folder[0] = '\0';
-    RS_TRY(make_folder(staged, temp, part, err));
-    RS_TRY(rs_path_join(staged->folder, source->pattern == NULL ? "data" : "", staged->path, err));
-    staged->array.path = staged->path;
+    rs_array_plain(source, &unpacked->array);
+    unpacked->folder[0] = '\0';
+    RS_TRY(make_folder(unpacked, temp, part, err));
+    RS_TRY(rs_path_join(unpacked->folder, source->pattern == NULL ? "data" : "", unpacked->path, err));
+    unpacked->array.path = unpacked->path;
     for (int d = 0; d < problem->ndim; d++) {
         n[d] = problem->source.axis[d].n;
     }
@@ -158,17 +159,17 @@ resplit_status rs_stage_unpack(rs_staged *staged, const rs_problem *problem, con
         }
         RS_TRY(rs_array_block_name(source, index, name, err));
         RS_TRY(rs_path_join(source->path, name, from, err));
-        RS_TRY(rs_path_join(staged->path, name, to, err));
+        RS_TRY(rs_path_join(unpacked->path, name, to, err));
         RS_TRY(unpack_file(from, to, plain_bytes(source, index), options, err));
         count(cost, plain_bytes(source, index) - rs_array_block_offset(source, index));
     } while (rs_index_next(problem->ndim, zero, n, at));
     return RESPLIT_OK;
 }
 
-void rs_stage_end(const rs_staged *staged)
+void rs_unpack_end(const rs_unpacked *unpacked)
 {
-    if (staged->folder[0] != '\0') {
-        rs_path_remove(staged->folder);
+    if (unpacked->folder[0] != '\0') {
+        rs_path_remove(unpacked->folder);
     }
 }
 
@@ -314,8 +315,8 @@ static resplit_status pack_file(packing *p, const char *path, int64_t bytes, con
     return rc;
 }
 
-resplit_status rs_stage_pack(const rs_problem *problem, const resplit_array *target, const char *root, int64_t memory,
-                             const resplit_run_options *options, resplit_cost *cost, resplit_error *err)
+resplit_status rs_pack_target(const rs_problem *problem, const resplit_array *target, const char *root, int64_t memory,
+                              const resplit_run_options *options, resplit_cost *cost, resplit_error *err)
 {
     static const int64_t zero[RS_MAX_NDIM];
     int64_t index[RS_MAX_NDIM] = {0}, n[RS_MAX_NDIM];
