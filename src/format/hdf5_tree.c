@@ -124,6 +124,31 @@ static resplit_status link_dataset(const copying *c, const char *name)
                : rs_hdf5_fail(c->err, RESPLIT_EIO, "cannot put dataset '%s' into '%s'", made, c->path);
 }
 
+/* Version 1.10 crashes when H5Ocopy cannot read data that lie together, or has no room for them: that is asked before. */
+static resplit_status check_data(const copying *c, const char *name)
+{
+    hsize_t size = 0;
+    const rs_hdf5_io *io = rs_hdf5_io_of(c->names->to);
+    hid_t dataset = H5Dopen2(c->names->from, name, H5P_DEFAULT);
+    hsize_t n = dataset >= 0 ? H5Dget_storage_size(dataset) : 0;
+    haddr_t at = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
+    bool there = dataset >= 0
+                 && (n == 0 || at == HADDR_UNDEF
+                     || (H5Fget_filesize(c->names->from, &size) >= 0 && at <= size && n <= size - at));
+    rs_hdf5_close(dataset);
+    if (!there) {
+        return rs_hdf5_fail(c->err, RESPLIT_EFORMAT, "cannot read '%s' of the source for '%s': it is damaged", name,
+                            c->path);
+    }
+    size_t used = io != NULL && io->memory != NULL ? io->memory->n : 0;
+    return io == NULL || io->memory == NULL || (used < RS_HDF5_MOST_MEMORY && n < RS_HDF5_MOST_MEMORY - used)
+               ? RESPLIT_OK
+               : rs_fail(
+                   c->err, RESPLIT_EUNSUPPORTED,
+                   "'%s' of '%s' has %llu bytes: beside its image, a file may have %d, since they are held in memory",
+                   name, c->path, (unsigned long long)n, RS_HDF5_MOST_MEMORY);
+}
+
 static resplit_status copy_object(copying *c, const char *name)
 {
     H5O_type_t type;
@@ -146,6 +171,9 @@ static resplit_status copy_object(copying *c, const char *name)
     }
     if (type == H5O_TYPE_GROUP) {
         return copy_group(c, name);
+    }
+    if (type == H5O_TYPE_DATASET) {
+        RS_TRY(check_data(c, name));
     }
     return H5Ocopy(c->names->from, name, c->names->to, name, H5P_DEFAULT, c->links) >= 0
                ? RESPLIT_OK

@@ -38,12 +38,12 @@ class Axis:
                     "spacing": b"irregular" if self.offsets is not None else b"regular__", **self.others}
         if self.cosines is not None:
             own["direction_cosines"] = np.asarray(self.cosines, "<f8")
-        for key, value in own.items():
-            one.attrs[key] = value
+        for key, value in own.items(): # strings of a length of their own, as libminc has them
+            one.attrs[key] = np.bytes_(value) if isinstance(value, bytes) else value
         if self.widths is not None:
             width = group.create_dataset(f"{self.name}-width", data=np.asarray(self.widths, "<f8"))
             width.attrs["length"] = np.uint32(self.length)
-            width.attrs["dimorder"] = self.name.encode()
+            width.attrs["dimorder"] = np.bytes_(self.name.encode())
 
 
 def write(path, data, axes, lows=0.0, highs=1.0, scaled=(), valid=None, dtype=None, levels=False, **storage):
@@ -64,7 +64,7 @@ def write(path, data, axes, lows=0.0, highs=1.0, scaled=(), valid=None, dtype=No
             one = root.create_dataset(f"image/0/{name}", data=np.asarray(value, "<f8"))
             if scaled:
                 one.attrs["dimorder"] = np.bytes_(",".join(scaled).encode())
-            one.attrs["varid"] = COMMON["varid"]
+            one.attrs["varid"] = np.bytes_(COMMON["varid"])
         study = root.create_dataset("info/study", data=np.int32(0))
         study.attrs["modality"] = np.bytes_(b"MRI__")
         root.create_dataset("info/anything", data=np.arange(5, dtype="u1"))

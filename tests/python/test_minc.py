@@ -299,6 +299,13 @@ def test_a_compressed_block_in_a_grid_is_refused(run, tmp_path):
     assert "not contiguous" in run.error("info", "grid")
 
 
+def test_what_is_beside_the_image_must_fit(run, tmp_path):
+    scaled_image(tmp_path / "a.mnc")
+    with h5py.File(tmp_path / "a.mnc", "r+") as f:
+        f.create_dataset("minc-2.0/info/large", shape=(9 << 20,), dtype="f8", fillvalue=1)[-1] = 2
+    assert "held in memory" in run.error("info", "a.mnc")
+
+
 # ---- other formats ----------------------------------------------------------------------------------------------
 
 
