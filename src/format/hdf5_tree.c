@@ -124,7 +124,18 @@ static resplit_status link_dataset(const copying *c, const char *name)
                : rs_hdf5_fail(c->err, RESPLIT_EIO, "cannot put dataset '%s' into '%s'", made, c->path);
 }
 
-/* Version 1.10 crashes when H5Ocopy cannot read data that lie together, or has no room for them: that is asked before. */
+static herr_t pass(hid_t object, const char *name, const H5A_info_t *info, void *payload)
+{
+    (void)object;
+    (void)name;
+    (void)info;
+    (void)payload;
+    return 0;
+}
+
+/*
+ * Version 1.10 crashes when H5Ocopy cannot read attributes, or data that lie together, or has no room for these: that is asked before.
+ */
 static resplit_status check_data(const copying *c, const char *name)
 {
     hsize_t size = 0;
@@ -132,7 +143,7 @@ static resplit_status check_data(const copying *c, const char *name)
     hid_t dataset = H5Dopen2(c->names->from, name, H5P_DEFAULT);
     hsize_t n = dataset >= 0 ? H5Dget_storage_size(dataset) : 0;
     haddr_t at = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
-    bool there = dataset >= 0
+    bool there = dataset >= 0 && H5Aiterate2(dataset, H5_INDEX_NAME, H5_ITER_INC, NULL, pass, NULL) >= 0
                  && (n == 0 || at == HADDR_UNDEF
                      || (H5Fget_filesize(c->names->from, &size) >= 0 && at <= size && n <= size - at));
     rs_hdf5_close(dataset);

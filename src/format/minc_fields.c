@@ -148,8 +148,8 @@ resplit_status rs_minc_add_fields(hid_t file, const char *object, rs_minc *out, 
     unsigned n_links;
     listing l = {.object = object, .minc = out, .err = err};
     hid_t id = rs_hdf5_look(file, object, &type, &address, &n_links) ? H5Oopen(file, object, H5P_DEFAULT) : -1;
-    if (id >= 0) {
-        (void)H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &l);
+    if (id >= 0 && H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &l) < 0 && l.rc == RESPLIT_OK) {
+        l.rc = rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read the attributes of '%s'", object);
     }
     rs_hdf5_close(id);
     return l.rc;
