@@ -60,6 +60,14 @@ static resplit_status unequal(const resplit_array *array, const rs_minc_table *t
         shown, other, strrchr(table->name, '/') + 1, has, table->value[cell]);
 }
 
+/* Zeros are the same by their sign, and NaNs by what they carry. */
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /* What a block says of a table goes to its place; where another block has said something, it must be the same. */
 static resplit_status paste(const resplit_array *array, rs_minc_table *table, const rs_minc_table *part, int64_t number,
                             const rs_box *box, const char *shown, resplit_error *err)
@@ -72,12 +80,12 @@ static resplit_status paste(const resplit_array *array, rs_minc_table *table, co
     do {
         int64_t cell = rs_box_offset(table->ndim, &to.box, to.strides, at) / (int64_t)sizeof(double);
         const char *value = from.base + rs_box_offset(table->ndim, &from.box, from.strides, at);
-        if (table->by[cell] > 0 && memcmp(&table->value[cell], value, sizeof(double)) != 0) {
-            double has;
-            memcpy(&has, value, sizeof has);
+        double has;
+        memcpy(&has, value, sizeof has);
+        if (table->by[cell] > 0 && bits_of(has) != bits_of(table->value[cell])) {
             return unequal(array, table, cell, has, shown, err);
         }
-        memcpy(&table->value[cell], value, sizeof(double));
+        table->value[cell] = has;
         table->by[cell] = number + 1;
     } while (rs_index_next(table->ndim, own.lo, own.hi, at));
     return RESPLIT_OK;

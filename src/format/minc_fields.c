@@ -210,9 +210,10 @@ static void say_value(const rs_minc_field *field, char out[80])
     }
 }
 
-static void compare(const rs_minc_field *wants, const rs_minc_field *has, rs_minc_difference *out)
+/* `either` is the one that is there; the other one may be NULL. */
+static void compare(const rs_minc_field *either, const rs_minc_field *wants, const rs_minc_field *has,
+                    rs_minc_difference *out)
 {
-    const rs_minc_field *either = wants != NULL ? wants : has;
     if (is_own(either->name) || is_same(wants, has)) {
         return;
     }
@@ -232,11 +233,11 @@ void rs_minc_compare_fields(const rs_minc *wants, const rs_minc *has, rs_minc_di
 {
     *out = (rs_minc_difference){.field = ""};
     for (int i = 0; i < wants->n_fields; i++) {
-        compare(&wants->field[i], find_field(has, &wants->field[i]), out);
+        compare(&wants->field[i], &wants->field[i], find_field(has, &wants->field[i]), out);
     }
     for (int i = 0; i < has->n_fields; i++) {
         if (find_field(wants, &has->field[i]) == NULL) {
-            compare(NULL, &has->field[i], out);
+            compare(&has->field[i], NULL, &has->field[i], out);
         }
     }
 }
