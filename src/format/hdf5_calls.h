@@ -54,7 +54,7 @@
     CALL(H5Tis_variable_str) CALL(H5Tset_ebias) CALL(H5Tset_fields) CALL(H5Tset_order) CALL(H5Tset_precision) \
     CALL(H5Tset_size) CALL(H5Tset_strpad) CALL(H5Tset_tag) CALL(H5dont_atexit) CALL(H5free_memory) \
     CALL(H5get_libversion) CALL(H5open) CALL(H5Adelete) CALL(H5Dwrite) \
-    CALL(H5Dget_storage_size) CALL(H5Fget_filesize)
+    CALL(H5Fget_filesize)
 
 /* Ids of types and classes, which are variables. */
 #define RS_HDF5_IDS(ID) \
@@ -223,7 +223,6 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5open (*rs_h5.H5open)
 #define H5Adelete (*rs_h5.H5Adelete)
 #define H5Dwrite (*rs_h5.H5Dwrite)
-#define H5Dget_storage_size (*rs_h5.H5Dget_storage_size)
 #define H5Fget_filesize (*rs_h5.H5Fget_filesize)
 #define H5P_CLS_DATASET_CREATE_ID_g (*rs_h5.H5P_CLS_DATASET_CREATE_ID_g)
 #define H5P_CLS_FILE_ACCESS_ID_g (*rs_h5.H5P_CLS_FILE_ACCESS_ID_g)
