@@ -366,8 +366,13 @@ resplit_status resplit_plan_resume(const resplit_array *source, const resplit_ar
     }
     RS_TRY(rs_path_join(part, "plan", path, err));
     resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
+    if (rc == RESPLIT_OK
+        && text.n == 0) { /* none could be kept: it is made again, and the journal tells whether it is the same */
+        rs_text_release(&text);
+        return RESPLIT_OK;
+    }
     if (rc == RESPLIT_OK) {
-        rc = rs_planfile_parse(text.s != NULL ? text.s : "", text.n, path, &file, err);
+        rc = rs_planfile_parse(text.s, text.n, path, &file, err);
     }
     if (rc == RESPLIT_OK) {
         rc = check_is_for(part, &file, source, target, err);

@@ -31,7 +31,7 @@ resplit_status rs_text_add(rs_text *text, resplit_error *err, const char *format
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (n < 0) {
-        return rs_fail(err, RESPLIT_EINTERNAL, "cannot format text '%s'", format);
+        return rs_fail_errno(err, errno, "cannot format text '%s'", format); /* numbers may take memory */
     }
     RS_TRY(grow(text, (size_t)n, err));
     va_start(args, format);
