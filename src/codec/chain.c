@@ -224,6 +224,15 @@ bool rs_stage_is_lossless(const rs_stage *stage)
     return stage->codec->lossless != NULL ? stage->codec->lossless(stage) : stage->codec->is_lossless;
 }
 
+bool rs_chain_is_lossless(const rs_chain *chain)
+{
+    bool lossless = true;
+    for (int i = 0; i < chain->n; i++) {
+        lossless = lossless && rs_stage_is_lossless(&chain->stage[i]);
+    }
+    return lossless;
+}
+
 void rs_chain_retype(rs_chain *chain, const rs_element *from, const rs_element *to)
 {
     for (int i = 0; i < chain->n; i++) {

@@ -68,6 +68,7 @@ bool rs_stage_is_hdf5(const rs_stage *stage);
 
 /* Decoding gives back what was encoded, bit for bit. Not: quantize, bitround, fixedscaleoffset, some astype. */
 bool rs_stage_is_lossless(const rs_stage *stage);
+bool rs_chain_is_lossless(const rs_chain *chain);
 
 /* The chain for elements of another type, where it works on bytes: what is told of the size of an element follows. */
 void rs_chain_retype(rs_chain *chain, const rs_element *from, const rs_element *to);

@@ -174,11 +174,7 @@ static resplit_status check_fingerprint(const rs_run *run, resplit_error *err)
 /* A cast, or a codec that loses something: then values were summed up that are not in the target. */
 static bool changes_values(const resplit_array *target)
 {
-    bool lossy = target->cast.kind == RS_CAST_VALUES;
-    for (int i = 0; i < target->chain.n; i++) {
-        lossy = lossy || !rs_stage_is_lossless(&target->chain.stage[i]);
-    }
-    return lossy;
+    return target->cast.kind == RS_CAST_VALUES || !rs_chain_is_lossless(&target->chain);
 }
 
 static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, const rs_progress *done,

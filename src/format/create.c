@@ -190,6 +190,19 @@ static resplit_status note_losses(const resplit_array *source, resplit_array *ar
                : RESPLIT_OK;
 }
 
+/* A codec that loses digits may well be what the user wants, but nobody should find out later. */
+static resplit_status note_codec(resplit_array *array, resplit_error *err)
+{
+    char text[200];
+    if (rs_chain_is_lossless(&array->chain)) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_text_add(&array->notes, err, "%scodec '%s' does not keep every value as it is",
+                       array->notes.n > 0 ? "\n" : "", rs_chain_text(&array->chain, text)));
+    array->info.notes = array->notes.s;
+    return RESPLIT_OK;
+}
+
 /* `dataset` NULL: the path names none. */
 static resplit_status fill_target(const char *path, const char *dataset, const resplit_array *source,
                                   const resplit_target *target, resplit_array *array, resplit_error *err)
@@ -269,6 +282,9 @@ resplit_status rs_array_create(const char *path, const resplit_array *source, co
     }
     if (rc == RESPLIT_OK) {
         rc = fill_target(data.s, dataset, source, target == NULL ? &plain : target, *out, err);
+    }
+    if (rc == RESPLIT_OK) {
+        rc = note_codec(*out, err);
     }
     rs_text_release(&data);
     free(file);

@@ -90,6 +90,15 @@ def test_the_command_names_what_it_wrote(run, tmp_path, version):
     assert run("verify", "in.zarr", "out.zarr", "--memory", "4MiB").stdout == "equal\n"
 
 
+@pytest.mark.parametrize("codec, changed", [("bitround:5+zstd:1", True), ("zstd:1", False), ("shuffle+zlib:1", False)])
+def test_a_codec_that_loses_digits_is_told(run, tmp_path, codec, changed):
+    values = sample((20, 30), "<f4", seed=1)
+    np.save(tmp_path / "in.npy", values)
+    said = run.json("in.npy", "out.zarr", "--chunks", "7,9", "--codec", codec, "--format", "zarr2", *MEMORY)
+    assert (not same(read(tmp_path / "out.zarr"), values)) == changed
+    assert ("does not keep every value" in said.get("notes", "")) == changed and (said["fingerprint"] is None) == changed
+
+
 # ---- what is kept without being asked ---------------------------------------------------------------------------
 
 
