@@ -295,8 +295,13 @@ bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
     int64_t peak = saturating_add(fixed, rs_plan_charge(saturating_mul(held, problem->itemsize), plan->n_pieces));
     int64_t peak_whole =
         saturating_add(fixed, rs_plan_charge(saturating_mul(whole, problem->itemsize), plan->n_pieces));
-    /* Whole units cost less work (no gathering when they are written), so they are taken wherever they fit. */
-    plan->whole_units = peak_whole <= plan->memory || peak_whole <= peak;
+    /*
+     * Whole units cost less work (no gathering when they are written), so they are taken wherever they fit: beside a crew
+     * where blocks are encoded, since that is more work than gathering.
+     */
+    int64_t crew =
+        rs_problem_coder(problem) > 0 && !plan->thrifty ? rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1) : 0;
+    plan->whole_units = saturating_add(peak_whole, crew) <= plan->memory || peak_whole <= peak;
     plan->predicted.held_bytes = saturating_mul(held, problem->itemsize);
     plan->predicted.peak_bytes = plan->whole_units ? peak_whole : peak;
     return plan->predicted.peak_bytes <= plan->memory && rs_plan_is_allowed(problem, plan);
