@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* codecs.c - what the codecs of a conversion cost by themselves, on all cores: a floor for every program that has to decode
- * the chunks of one Zarr array and to encode those of another.
+ * the chunks of one array and to encode those of another.
  *
- * usage: codecs FOLDER ITEMSIZE SHAPE CHUNKS LEVEL TO_CHUNKS TO_LEVEL THREADS
- *        as in: codecs x.zarr 2 1024,1024,1024 1,1024,1024 1 128,128,128 1 2
+ * usage: codecs FILE ITEMSIZE SHAPE CHUNKS CODEC TO_CHUNKS TO_CODEC THREADS
+ *        as in: codecs x.raw 2 1024,1024,1024 1,1024,1024 zstd:1 128,128,128 zstd:1 2
  *
- * FOLDER is a Zarr v3 array without shards whose keys are c/0/0/0. A level is that of zstd; 0: not compressed. The whole array is
- * held in memory. Only the calls of zstd are timed, as CPU time of their thread, while all threads do the same; what they took
- * together, divided by the number of threads, is printed as JSON with the bytes of both sides.
+ * FILE has the elements of the array in C order, all of which are held in memory. A codec is none, zstd or zlib (of libdeflate, the
+ * fastest there is) and a level. Only their calls are timed, as CPU time of their thread, while all threads do the same; what they
+ * took together, divided by the number of threads, is printed as JSON with the bytes of both sides.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -29,11 +30,11 @@ struct grid {
     int64_t counts[MOST_AXES];
     int64_t n;
     size_t bytes; /* of a whole chunk */
+    enum { NONE, ZSTD, ZLIB } codec;
     int level;
 };
 
 struct work {
-    const char *folder;
     int n_axes;
     size_t itemsize;
     int64_t shape[MOST_AXES];
@@ -86,7 +87,22 @@ static int numbers(const char *text, int64_t *out)
     }
 }
 
-static void grid_init(struct grid *g, const struct work *w, const char *chunks, const char *level)
+static void codec_init(struct grid *g, const char *text)
+{
+    static const char *const names[] = {"none", "zstd", "zlib"};
+    const size_t n = strcspn(text, ":");
+
+    for (int i = NONE; i <= ZLIB; i++) {
+        if (strlen(names[i]) == n && memcmp(names[i], text, n) == 0) {
+            g->codec = i;
+            g->level = text[n] ? (int)strtol(text + n + 1, NULL, 10) : 1;
+            return;
+        }
+    }
+    die("none, zstd or zlib", text);
+}
+
+static void grid_init(struct grid *g, const struct work *w, const char *chunks, const char *codec)
 {
     if (numbers(chunks, g->chunks) != w->n_axes)
         die("not as many axes as the shape", chunks);
@@ -97,7 +113,7 @@ static void grid_init(struct grid *g, const struct work *w, const char *chunks, 
         g->n *= g->counts[d];
         g->bytes *= (size_t)g->chunks[d];
     }
-    g->level = (int)strtol(level, NULL, 10);
+    codec_init(g, codec);
 }
 
 /* The cell of a grid that has this number, in C order. */
@@ -109,16 +125,21 @@ static void cell(const struct grid *g, int n_axes, int64_t number, int64_t *inde
     }
 }
 
-/* Copies a chunk to its place in the array or, if out, from there. */
-static void move(const struct work *w, const struct grid *g, const int64_t *index, unsigned char *chunk, int out)
+/* Copies a chunk from its place in the array; what of it is outside is zero. */
+static void take(const struct work *w, const struct grid *g, int64_t number, unsigned char *chunk)
 {
-    int64_t begin[MOST_AXES], length[MOST_AXES], at[MOST_AXES] = {0};
+    int64_t index[MOST_AXES], begin[MOST_AXES], length[MOST_AXES], at[MOST_AXES] = {0};
     const int last = w->n_axes - 1;
+    int whole = 1;
 
+    cell(g, w->n_axes, number, index);
     for (int d = 0; d <= last; d++) {
         begin[d] = index[d] * g->chunks[d];
         length[d] = w->shape[d] - begin[d] < g->chunks[d] ? w->shape[d] - begin[d] : g->chunks[d];
+        whole = whole && length[d] == g->chunks[d];
     }
+    if (!whole)
+        memset(chunk, 0, g->bytes);
     const size_t n = (size_t)length[last] * w->itemsize;
     for (;;) {
         size_t there = 0, here = 0;
@@ -126,8 +147,7 @@ static void move(const struct work *w, const struct grid *g, const int64_t *inde
             there = there * (size_t)w->shape[d] + (size_t)(begin[d] + at[d]);
             here = here * (size_t)g->chunks[d] + (size_t)at[d];
         }
-        unsigned char *a = w->array + there * w->itemsize, *c = chunk + here * w->itemsize;
-        memcpy(out ? c : a, out ? a : c, n);
+        memcpy(chunk + here * w->itemsize, w->array + there * w->itemsize, n);
         int d = last - 1;
         while (d >= 0 && ++at[d] == length[d])
             at[d--] = 0;
@@ -136,78 +156,113 @@ static void move(const struct work *w, const struct grid *g, const int64_t *inde
     }
 }
 
-static size_t load(const struct work *w, const int64_t *index, unsigned char *buffer, size_t room)
+/* What one thread needs for one grid. */
+struct coder {
+    ZSTD_CCtx *zc;
+    ZSTD_DCtx *zd;
+    struct libdeflate_compressor *lc;
+    struct libdeflate_decompressor *ld;
+    unsigned char *chunk, *stored, *back;
+    size_t room;
+};
+
+static void coder_init(struct coder *c, const struct grid *g)
 {
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/c", w->folder);
-    for (int d = 0; d < w->n_axes; d++)
-        n += snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)index[d]);
+    *c = (struct coder){.room = ZSTD_compressBound(g->bytes)};
+    if (g->codec == ZSTD) {
+        c->zc = ZSTD_createCCtx();
+        c->zd = ZSTD_createDCtx();
+    } else if (g->codec == ZLIB) {
+        c->lc = libdeflate_alloc_compressor(g->level);
+        c->ld = libdeflate_alloc_decompressor();
+        c->room = libdeflate_zlib_compress_bound(c->lc, g->bytes);
+    }
+    c->chunk = need(g->bytes);
+    c->stored = need(c->room);
+    c->back = need(g->bytes);
+    memset(c->stored, 1, c->room); /* no page faults in what is timed */
+    memset(c->back, 1, g->bytes);
+}
+
+static void coder_free(struct coder *c)
+{
+    ZSTD_freeCCtx(c->zc);
+    ZSTD_freeDCtx(c->zd);
+    libdeflate_free_compressor(c->lc);
+    libdeflate_free_decompressor(c->ld);
+    free(c->chunk);
+    free(c->stored);
+    free(c->back);
+}
+
+static size_t encode_chunk(struct coder *c, const struct grid *g, double *seconds)
+{
+    const double start = now();
+    const size_t n = g->codec == ZSTD ? ZSTD_compressCCtx(c->zc, c->stored, c->room, c->chunk, g->bytes, g->level)
+                                      : libdeflate_zlib_compress(c->lc, c->chunk, g->bytes, c->stored, c->room);
+    *seconds += now() - start;
+    if (n == 0 || (g->codec == ZSTD && ZSTD_isError(n)))
+        die("cannot be encoded", "chunk");
+    return n;
+}
+
+static void decode_chunk(struct coder *c, const struct grid *g, size_t n, double *seconds)
+{
+    size_t got = g->bytes;
+    const double start = now();
+    if (g->codec == ZSTD)
+        got = ZSTD_decompressDCtx(c->zd, c->back, g->bytes, c->stored, n);
+    else if (libdeflate_zlib_decompress(c->ld, c->stored, n, c->back, g->bytes, &got) != LIBDEFLATE_SUCCESS)
+        got = 0;
+    *seconds += now() - start;
+    if (got != g->bytes || memcmp(c->back, c->chunk, g->bytes) != 0)
+        die("not decoded to what was encoded", "chunk");
+}
+
+/* Chunks of the source are encoded first, which does not count. */
+static void *work_on(struct worker *me, const struct grid *g, int decodes)
+{
+    struct coder c;
+    double ignored = 0;
+
+    coder_init(&c, g);
+    for (int64_t i; (i = atomic_fetch_add(&me->work->next, 1)) < g->n;) {
+        size_t n = g->bytes;
+        if (g->codec != NONE) {
+            take(me->work, g, i, c.chunk);
+            n = encode_chunk(&c, g, decodes ? &ignored : &me->seconds);
+            if (decodes)
+                decode_chunk(&c, g, n, &me->seconds);
+        }
+        me->stored += (int64_t)n;
+    }
+    coder_free(&c);
+    return NULL;
+}
+
+static void *decode(void *me)
+{
+    return work_on(me, &((struct worker *)me)->work->from, 1);
+}
+
+static void *encode(void *me)
+{
+    return work_on(me, &((struct worker *)me)->work->to, 0);
+}
+
+static void load(struct work *w, const char *path, size_t bytes)
+{
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         die(strerror(errno), path);
+    w->array = need(bytes);
     size_t total = 0;
-    for (ssize_t got; (got = read(fd, buffer + total, room - total)) != 0; total += (size_t)got)
+    for (ssize_t got; total < bytes && (got = read(fd, w->array + total, bytes - total)) != 0; total += (size_t)got)
         if (got < 0)
             die(strerror(errno), path);
     close(fd);
-    return total;
-}
-
-static void *decode(void *argument)
-{
-    struct worker *me = argument;
-    struct work *w = me->work;
-    const size_t room = ZSTD_compressBound(w->from.bytes);
-    unsigned char *stored = need(room), *chunk = need(w->from.bytes);
-    ZSTD_DCtx *context = ZSTD_createDCtx();
-    int64_t index[MOST_AXES];
-
-    for (int64_t i; (i = atomic_fetch_add(&w->next, 1)) < w->from.n;) {
-        cell(&w->from, w->n_axes, i, index);
-        const size_t n = load(w, index, w->from.level ? stored : chunk, w->from.level ? room : w->from.bytes);
-        me->stored += (int64_t)n;
-        if (w->from.level) {
-            const double start = now();
-            const size_t got = ZSTD_decompressDCtx(context, chunk, w->from.bytes, stored, n);
-            me->seconds += now() - start;
-            if (got != w->from.bytes)
-                die("a chunk of the wrong length", w->folder);
-        }
-        move(w, &w->from, index, chunk, 0);
-    }
-    ZSTD_freeDCtx(context);
-    free(stored);
-    free(chunk);
-    return NULL;
-}
-
-static void *encode(void *argument)
-{
-    struct worker *me = argument;
-    struct work *w = me->work;
-    const size_t room = ZSTD_compressBound(w->to.bytes);
-    unsigned char *stored = need(room), *chunk = need(w->to.bytes);
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    int64_t index[MOST_AXES];
-
-    memset(stored, 1, room); /* no page faults in what is timed */
-    for (int64_t i; (i = atomic_fetch_add(&w->next, 1)) < w->to.n;) {
-        cell(&w->to, w->n_axes, i, index);
-        size_t n = w->to.bytes;
-        if (w->to.level) {
-            move(w, &w->to, index, chunk, 1);
-            const double start = now();
-            n = ZSTD_compressCCtx(context, stored, room, chunk, w->to.bytes, w->to.level);
-            me->seconds += now() - start;
-            if (ZSTD_isError(n))
-                die(ZSTD_getErrorName(n), "zstd");
-        }
-        me->stored += (int64_t)n;
-    }
-    ZSTD_freeCCtx(context);
-    free(stored);
-    free(chunk);
-    return NULL;
+    if (total != bytes)
+        die("too short", path);
 }
 
 static void phase(struct work *w, int n_threads, void *(*function)(void *), double *seconds, int64_t *stored)
@@ -237,8 +292,7 @@ int main(int argc, char **argv)
     int64_t from, to;
 
     if (argc != 9)
-        die("codecs FOLDER ITEMSIZE SHAPE CHUNKS LEVEL TO_CHUNKS TO_LEVEL THREADS", "usage");
-    w.folder = argv[1];
+        die("codecs FILE ITEMSIZE SHAPE CHUNKS CODEC TO_CHUNKS TO_CODEC THREADS", "usage");
     w.itemsize = (size_t)strtoull(argv[2], NULL, 10);
     w.n_axes = numbers(argv[3], w.shape);
     grid_init(&w.from, &w, argv[4], argv[5]);
@@ -249,13 +303,14 @@ int main(int argc, char **argv)
     size_t bytes = w.itemsize;
     for (int d = 0; d < w.n_axes; d++)
         bytes *= (size_t)w.shape[d];
-    w.array = need(bytes);
+    load(&w, argv[1], bytes);
     phase(&w, n_threads, decode, &decoded, &from);
     phase(&w, n_threads, encode, &encoded, &to);
     printf("{\"decode_seconds\": %.6f, \"encode_seconds\": %.6f, \"seconds\": %.6f, \"source_bytes\": %lld, "
            "\"target_bytes\": %lld, "
-           "\"zstd\": \"%s\"}\n",
-           decoded, encoded, decoded + encoded, (long long)from, (long long)to, ZSTD_versionString());
+           "\"zstd\": \"%s\", \"libdeflate\": \"%s\"}\n",
+           decoded, encoded, decoded + encoded, (long long)from, (long long)to, ZSTD_versionString(),
+           LIBDEFLATE_VERSION_STRING);
     free(w.array);
     return 0;
 }

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from measure import Contender, execute, ratio
+from roofline import codecs_floor, device_of, roofline_of
 from tables import Table, human, judged, lengths, listed
 from zarr_cases import ITEMSIZES, PEERS_FOLDER, grids
 
@@ -32,8 +33,12 @@ class Hdf5Source:
     suffix: str = ".h5"
 
     @property
+    def itemsize(self):
+        return ITEMSIZES[self.dtype]
+
+    @property
     def n_bytes(self):
-        return math.prod(self.shape) * ITEMSIZES[self.dtype]
+        return math.prod(self.shape) * self.itemsize
 
     def generator(self, folder, path):
         return [self.python, os.path.join(folder, "peers", "hdf5_generate.py"), path, listed(self.shape), self.dtype, listed(self.chunks),
@@ -78,14 +83,14 @@ def command_of(bench, job, name, source, target):
             job.source.codec]
 
 
-def contender(bench, job, name):
+def contender(bench, job, name, cap):
     source, target = bench.path(job.source), bench.target() + ".h5"
     command = command_of(bench, job, name, source, target)
     prime = {"resplit": [bench.resplit, "info", source + ":/data"], "h5py-panels": [*command[:2], "--help"]}.get(name, [command[0], "-V"])
     check = [job.source.python, os.path.join(PEERS_FOLDER, "hdf5_check.py"), source, target, listed(job.chunks), job.source.codec]
     ours = name == "resplit"
     return Contender(name, command, sync=not ours, budget=bench.options.zarr_memory if ours else 0, makes=target, source=source,
-                     peer=not ours, check=check, timeout=bench.options.peer_timeout, prime=prime)
+                     peer=not ours, check=check, timeout=bench.options.peer_timeout, prime=prime, limit=cap, group=True)
 
 
 # ---- the table ----------------------------------------------------------------------------------------------------
@@ -112,37 +117,61 @@ def versions():
     return "; ".join(found)
 
 
-def row_of(job, found):
-    row = [job.title, found["resplit"].shown()]
+def bar_of(found, name, roofline):
+    """Ours by theirs, and what it should be at most: the bar, where the roofline leaves that room."""
+    factor = ratio(found["resplit"], found[name])
+    if not factor:
+        return "-"
+    return judged(factor, BARS[name]) if roofline and roofline <= found[name].median * BARS[name] else judged(factor, 1, below=True) + " (< 1)"
+
+
+def row_of(job, found, floor):
+    device = found["device"].median
+    roofline, mine = roofline_of(device, floor), found["resplit"]
+    row = [job.title, mine.shown(), f"{device:.2f}" if device else "-", f"{floor.seconds:.2f}" if floor.seconds is not None else "-"]
+    row.append(judged(mine.median / roofline, 1.3) if roofline and mine.seconds and not mine.note else "-")
+    for name in BARS:
+        row += [found[name].shown(), bar_of(found, name, roofline)] if name in found else ["-", "-"]
+    return row + [f"{mine.resident / 2**20:.0f} MiB"]
+
+
+def table_of(bench, cap):
+    options = bench.options
+    columns = ["case", "resplit s", "device", "codecs", "resplit / roofline (<= 1.3)"]
     for name, bar in BARS.items():
-        result = found.get(name)
-        factor = ratio(found["resplit"], result) if result else None
-        row += [result.shown() if result else "-", judged(factor, bar) if factor else "-"]
-    return row + [f"{found['resplit'].resident / 2**20:.0f} MiB"]
+        columns += [f"{name} s", f"resplit / {name} (<= {bar:.2f})"]
+    limit = f"all memory, page cache included, within {human(cap)}" if cap else "no limit"
+    table = Table(f"hdf5: chunks of a dataset, {limit}", [*columns, "resident"],
+                  f"Seconds, cold cache, budget {human(options.zarr_memory)}; `d`: deflate level 1 on both sides, else none. Roofline: the "
+                  "larger of device, direct I/O of the stored bytes, and codecs, libdeflate alone on all cores.")
+    if cap and not bench.groups.root:
+        table.text += f" **Nothing is limited**: {bench.groups.why_not}."
+    return table
 
 
 def against_hdf5(bench):
     options = bench.options
-    columns = ["case", "resplit s"]
-    for name, bar in BARS.items():
-        columns += [f"{name} s", f"resplit / {name} (<= {bar:.2f})"]
-    table = Table("hdf5: chunks of a dataset", [*columns, "resident"],
-                  f"Seconds, cold cache, budget {human(options.zarr_memory)}; `d`: deflate level 1 on both sides, else none.")
-    peers, can_generate = available(bench, table)
+    tables = [table_of(bench, cap) for cap in options.caps]
+    peers, can_generate = available(bench, tables[0])
     if not can_generate:
-        table.notes.append("SKIPPED: h5py, which writes the sources, cannot be installed.")
-        return table
-    bench.tables.append(table)
+        tables[0].notes.append("SKIPPED: h5py, which writes the sources, cannot be installed.")
+        return tables
+    bench.tables += tables
     told = []
     for job in hdf5_jobs(options):
-        if not bench.prepare(table, job, 2 * job.source.n_bytes):
+        if not bench.prepare(tables[0], job, 2 * job.source.n_bytes):
             continue
         source = job.source
         told.append(f"- {job.title}: {job.text}, {lengths(source.shape)} {source.dtype}, {human(source.n_bytes)}, "
                     f"{lengths(source.chunks)} -> {lengths(job.chunks)}, {source.codec}")
-        found = bench.contest(f"hdf5 {job.title}", [contender(bench, job, name) for name in ("resplit", *peers)])
-        table.rows.append(row_of(job, found))
+        floor = codecs_floor(bench, bench.path(source) + ":/data", source, job.chunks, source.codec)
+        if floor.why:
+            tables[0].notes.append(f"{job.title}: codecs were not timed: {' '.join(floor.why.split())[:200]}")
+        for cap, table in zip(options.caps, tables):
+            contenders = [contender(bench, job, name, cap) for name in ("resplit", *peers)] + [device_of(bench, floor)]
+            found = bench.contest(f"hdf5 {job.title}, {human(cap) if cap else 'no cap'}", contenders)
+            table.rows.append(row_of(job, found, floor))
         bench.forget(source)
         bench.write()
-    table.notes = ["\n".join(told), versions(), *table.notes]
-    return table
+    tables[0].notes = ["\n".join(told), versions(), *tables[0].notes]
+    return tables

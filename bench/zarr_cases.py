@@ -4,17 +4,15 @@
 A table per cap of memory: a column per case, a row per program. The peers are in peers/, with how they are installed and called.
 """
 
-import functools
-import json
 import math
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from statistics import median
 from typing import Optional
 
 from measure import Contender, execute, ratio
+from roofline import Floor, codecs_floor, device_of, roofline_of, stored_bytes
 from tables import MISSED, Table, human, judged, lengths, listed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,7 +20,6 @@ PEERS_FOLDER = os.path.join(HERE, "peers")
 CODECS = ("none", "zstd")
 LEVELS = {"none": "none", "zstd": "zstd:1"}
 ITEMSIZES = {"uint16": 2, "float32": 4, "float64": 8}
-DEVICE_MOST = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -177,71 +174,12 @@ def theirs(bench, job, cap, name):
                      check=check_of(bench, job, source, target, peer), timeout=bench.options.peer_timeout)
 
 
-def device_of(bench, source_bytes, target_bytes):
-    """Direct I/O that reads the stored bytes of the source and writes those of the target, at once as far as both go."""
-    def seconds(said):
-        both = min(source_bytes, target_bytes)
-        rest = said["read_seconds" if source_bytes > target_bytes else "write_seconds"]
-        return (said["both_seconds"] * both + rest * abs(source_bytes - target_bytes)) / said["bytes"]
-    size = min(max(source_bytes, target_bytes, 1 << 20), DEVICE_MOST)
-    return Contender("device", [bench.resplit, "bench-disk", bench.folder, "--size", str(size), "--json", "--quiet"],
-                     seconds_of=seconds)
-
-
-# ---- the roofline -------------------------------------------------------------------------------------------------
-
-
-def stored_bytes(path):
-    return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-
-
-def grid_bytes(shape, chunks, itemsize):
-    return math.prod(-(-n // c) * c for n, c in zip(shape, chunks)) * itemsize
-
-
-@functools.lru_cache(maxsize=None)
-def codecs_program(folder):
-    """The path of the program that times codecs, or nothing and why."""
-    program = os.path.join(folder, "codecs")
-    command = ["cc", "-O2", "-std=c11", "-o", program, os.path.join(HERE, "codecs.c"), "-lzstd", "-lpthread"]
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as e:
-        return None, getattr(e, "stderr", None) or str(e)
-    return program, ""
-
-
-@dataclass
-class Floor:
-    """What the codecs alone take, and the bytes that go in and out."""
-    seconds: Optional[float]
-    source_bytes: int
-    target_bytes: int
-    why: str = ""
-
-
 def floor_of(bench, job):
     source = job.source
     if job.shards: # chunks stay as they are
         n = stored_bytes(bench.path(source))
         return Floor(0.0, n, n)
-    if source.codec == job.codec == "none":
-        return Floor(0.0, *(grid_bytes(source.shape, chunks, source.itemsize) for chunks in (source.chunks, job.chunks)))
-    program, why = codecs_program(bench.folder)
-    if not program:
-        n = stored_bytes(bench.path(source))
-        return Floor(None, n, n, why)
-    levels = [codec.partition(":")[2] or "0" for codec in (source.codec, job.codec)]
-    command = [program, bench.path(source), str(source.itemsize), listed(source.shape), listed(source.chunks), levels[0],
-               listed(job.chunks), levels[1], str(len(os.sched_getaffinity(0)))]
-    said = []
-    for _ in range(bench.options.reps):
-        done = execute(command)
-        if done.code:
-            n = stored_bytes(bench.path(source))
-            return Floor(None, n, n, done.err.strip())
-        said.append(json.loads(done.out))
-    return Floor(median(s["seconds"] for s in said), said[0]["source_bytes"], said[0]["target_bytes"])
+    return codecs_floor(bench, bench.path(source), source, job.chunks, job.codec)
 
 
 # ---- the tables ---------------------------------------------------------------------------------------------------
@@ -274,8 +212,7 @@ class Column:
         return self.found["device"].median
 
     def roofline(self):
-        times = [t for t in (self.device(), self.floor.seconds) if t is not None]
-        return max(times, default=None)
+        return roofline_of(self.device(), self.floor)
 
     def by_fastest(self, capped):
         best, name = self.fastest()
@@ -383,7 +320,7 @@ def against_peers(bench):
             contenders += [theirs(bench, job, cap, name) for name in peers if PEERS[name].shards or not job.shards]
             contenders += [Contender("cp", ["cp", "-r", bench.path(job.source), bench.target()], sync=True, limit=cap, group=True,
                                      peer=True, timeout=options.peer_timeout),
-                           device_of(bench, floor.source_bytes, floor.target_bytes)]
+                           device_of(bench, floor)]
             found = bench.contest(f"zarr {job.title}, {human(cap) if cap else 'no cap'}", contenders)
             columns[cap].append(Column(job, found, floor))
             fill(table, columns[cap], ["resplit", *peers], bool(cap))
