@@ -9,6 +9,7 @@
 #ifndef RS_ARRAY_H
 #define RS_ARRAY_H
 
+#include "base/apart.h"
 #include "format/format.h"
 #include "format/pattern.h"
 
@@ -34,6 +35,12 @@ resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t st
 
 /* Checks that everything can be counted and named, and fills the public view. Last step. */
 resplit_status rs_array_finish(resplit_array *array, resplit_error *err);
+
+/* To the process that had a new array filled by another one. Only files, datasets of HDF5, and grids of them are passed. */
+void rs_array_pass(rs_wire *wire, void *array);
+
+/* And there, when it has come. */
+resplit_status rs_array_take(resplit_array *array, resplit_error *err);
 
 /* Whether a spec is in itself sound; NULL is. */
 resplit_status rs_spec_check(const resplit_spec *spec, resplit_error *err);

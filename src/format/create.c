@@ -253,7 +253,7 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
     RS_TRY(nifti  ? rs_nifti_array_head(source, shape, array, err)
-           : minc ? rs_minc_array_head(array, err)
+           : minc ? rs_minc_array_head(source, array, err)
                   : rs_array_set_offset(array, err));
     RS_TRY(rs_array_finish(array, err));
     set_cast_cost(array);

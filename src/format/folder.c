@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "format/drivers.h"
+#include "format/hdf5_array.h"
 #include "format/manifest.h"
 #include "format/nifti_array.h"
 
@@ -127,12 +128,46 @@ static resplit_status open_by_names(const rs_folder *folder, resplit_array *arra
     return RESPLIT_OK;
 }
 
-static resplit_status open_folder(const rs_folder *folder, resplit_array *array, resplit_error *err)
+/* ---- Files that are opened in another process ---- */
+
+static bool is_hdf5(const rs_format *format)
 {
-    bool found;
+    return format == &rs_format_hdf5 || format == &rs_format_minc2;
+}
+
+static resplit_status stop_at_hdf5(const char *name, void *payload, resplit_error *err)
+{
+    (void)payload;
+    return is_hdf5(rs_format_by_suffix(name)) ? rs_fail(err, RESPLIT_ECANCELED, "one is enough") : RESPLIT_OK;
+}
+
+/* Might files of the folder be HDF5? By what the user says, else by their names. */
+static bool may_hold_hdf5(const rs_folder *folder)
+{
+    const resplit_spec *spec = folder->spec;
+    const rs_format *format = spec->format != NULL    ? rs_format_by_name(spec->format)
+                              : spec->pattern != NULL ? rs_format_by_suffix(spec->pattern)
+                                                      : NULL;
+    return format != NULL ? is_hdf5(format) : rs_folder_list(folder, stop_at_hdf5, NULL, NULL) == RESPLIT_ECANCELED;
+}
+
+/* ---- All of it ---- */
+
+typedef struct opening {
+    rs_folder folder;
+    bool described;       /* by a manifest, from which the array is filled */
+    resplit_array *array; /* that is filled */
+    resplit_array *taken; /* that comes from another process */
+} opening;
+
+/* Everything that looks into files. */
+static resplit_status open_files(void *payload, resplit_error *err)
+{
+    const opening *o = payload;
+    const rs_folder *folder = &o->folder;
+    resplit_array *array = o->array;
     int64_t n_files = 0;
-    RS_TRY(open_by_manifest(folder, array, &found, err));
-    if (!found) {
+    if (!o->described) {
         RS_TRY(open_by_names(folder, array, err));
     }
     RS_TRY(rs_folder_census(folder, array, &n_files, err));
@@ -144,32 +179,53 @@ static resplit_status open_folder(const rs_folder *folder, resplit_array *array,
     return rs_array_agree(array, folder->spec, err);
 }
 
+static void pass(rs_wire *wire, void *payload)
+{
+    const opening *o = payload;
+    rs_array_pass(wire, wire->sends ? o->array : o->taken);
+}
+
+/* One process for all files. */
+static resplit_status open_apart(opening *o, resplit_error *err)
+{
+    rs_apart task = {.subject = o->folder.path, .work = open_files, .pass = pass, .payload = o};
+    RS_TRY(rs_array_new(&o->taken, err));
+    RS_TRY(rs_hdf5_apart(task, NULL, err));
+    rs_array_close(o->array);
+    o->array = o->taken;
+    o->taken = NULL;
+    return rs_array_take(o->array, err);
+}
+
+static resplit_status open_folder(opening *o, const char *path, resplit_error *err)
+{
+    RS_TRY(rs_array_new(&o->array, err));
+    o->array->path = rs_strdup(path);
+    if (o->array->path == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+    }
+    o->folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (o->folder.fd < 0) {
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    RS_TRY(open_by_manifest(&o->folder, o->array, &o->described, err));
+    bool apart = o->described ? is_hdf5(o->array->format) : may_hold_hdf5(&o->folder);
+    return apart && !rs_is_apart() ? open_apart(o, err) : open_files(o, err);
+}
+
 resplit_status rs_folder_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err)
 {
     static const resplit_spec nothing = {0};
-    rs_folder folder = {.path = path, .fd = -1, .spec = spec == NULL ? &nothing : spec};
-    resplit_status rc = rs_array_new(out, err);
+    opening o = {.folder = {.path = path, .fd = -1, .spec = spec == NULL ? &nothing : spec}};
+    resplit_status rc = open_folder(&o, path, err);
+    if (o.folder.fd >= 0) {
+        close(o.folder.fd);
+    }
+    rs_array_close(o.taken);
     if (rc != RESPLIT_OK) {
-        return rc;
+        rs_array_close(o.array);
+        o.array = NULL;
     }
-    folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder.fd < 0) {
-        rc = rs_fail_errno(err, errno, "cannot open '%s'", path);
-        goto out;
-    }
-    (*out)->path = rs_strdup(path);
-    if ((*out)->path == NULL) {
-        rc = rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
-        goto out;
-    }
-    rc = open_folder(&folder, *out, err);
-out:
-    if (folder.fd >= 0) {
-        close(folder.fd);
-    }
-    if (rc != RESPLIT_OK) {
-        rs_array_close(*out);
-        *out = NULL;
-    }
+    *out = o.array;
     return rc;
 }

@@ -6,7 +6,8 @@
  *     source, wishes ------------> a dataset to be made  --> the engine writes blocks --> libhdf5 puts metadata around them
  *
  * libhdf5 reads and writes metadata only (hdf5_driver.h); data are moved by the engine and coded by our codecs. Every call of
- * libhdf5 is between rs_hdf5_enter and rs_hdf5_leave, one thread of the process at a time. Private to this room.
+ * libhdf5 is between rs_hdf5_enter and rs_hdf5_leave, one thread of the process at a time; files of others are opened in child processes
+ * only (hdf5_array.h). Private to this room.
  */
 #ifndef RS_HDF5_H
 #define RS_HDF5_H
@@ -36,9 +37,10 @@ typedef struct rs_hdf5 {
     rs_hdf5_chunk *chunk;         /* of an encoded source, by number; owned */
     bool skips;                   /* some of them do */
     char *fill;                   /* a target: of missing elements, whether or not its blocks may be missing; owned */
-    bool through;                 /* a source that only libhdf5 can read; then the next two are open */
-    hid_t file_id, dataset_id;
-    char *inside; /* the data of a compact dataset, owned; else NULL */
+    bool through;                 /* a source that only libhdf5 can read, in the process that has opened it */
+    hid_t file_id, dataset_id;    /* there; else -1 */
+    rs_child *reader;             /* and elsewhere, that process; owned */
+    char *inside;                 /* the data of a compact dataset, owned; else NULL */
 } rs_hdf5;
 
 /* ---- The library: hdf5_lib.c ---- */
@@ -105,6 +107,14 @@ resplit_status rs_hdf5_read_filters(hid_t creation, const char *path, const rs_e
 /* Adds them to one. RESPLIT_EUNSUPPORTED: HDF5 has no filter for a stage. */
 resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_t bytes, resplit_error *err);
 
+/* ---- Targets: hdf5_write.c ---- */
+
+/*
+ * Has everything done that sealing a target will ask of libhdf5, but for its blocks and what is large, in memory: what cannot be is known
+ * before anything is touched. Fills in the type.
+ */
+resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err);
+
 /* ---- Files of a grid: hdf5_grid.c ---- */
 
 /* What the dataset of such a file says of itself; NULL: the only one. `also`, which may be NULL, looks at what else is in the file. */
@@ -130,7 +140,9 @@ void rs_hdf5_choose_blocks(int ndim, const int64_t *shape, int64_t itemsize, int
 /* Has the blocks of an array, of at most so many bytes, read by libhdf5. RESPLIT_EFORMAT, EUNSUPPORTED, EIO: what is virtual is not all there. */
 resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t creation, int64_t block,
                                     resplit_error *err);
-void rs_hdf5_end_through(rs_hdf5 *hdf5);
+
+/* Reads blocks for another process, as long as that asks. */
+void rs_hdf5_answer(rs_wire *wire, const resplit_array *array);
 
 /* ---- Other objects: hdf5_attributes.c, hdf5_tree.c ---- */
 

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_array.h - what the rest of this room knows of HDF5; nothing of libhdf5. */
+/*
+ * hdf5_array.h - what the rest of this room knows of HDF5; nothing of libhdf5.
+ *
+ * Over files that are damaged libhdf5 may crash. So whatever it does with a file that somebody else has made, it does in a child
+ * process (base/apart.h): a dataset is opened there, and a grid of files; a target is tried there before anything is touched, and
+ * sealed. This process has libhdf5 only for the heads of new files of a grid.
+ */
 #ifndef RS_HDF5_ARRAY_H
 #define RS_HDF5_ARRAY_H
 
+#include "base/apart.h"
 #include "format/format.h"
 
 enum { RS_HDF5_BEGIN = 4096 }; /* of data in a file that we make: behind a sector that has the superblock */
+
+/* Has work done apart. rs_apart_run, with all but its library and lock. */
+resplit_status rs_hdf5_apart(rs_apart task, rs_child **child, resplit_error *err);
 
 /* Whether an open file of `size` bytes is HDF5, also behind a user block. */
 bool rs_hdf5_probe(int fd, int64_t size);
@@ -47,6 +57,9 @@ resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format 
  */
 resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                             resplit_error *err);
+
+/* To the process that had it opened by another one. */
+void rs_hdf5_pass(rs_wire *wire, const resplit_array *array, struct rs_hdf5 **hdf5);
 
 void rs_hdf5_free(struct rs_hdf5 *hdf5);
 

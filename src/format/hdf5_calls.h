@@ -32,7 +32,7 @@
     CALL(H5Awrite) CALL(H5Dcreate_anon) CALL(H5Dget_create_plist) CALL(H5Dget_num_chunks) CALL(H5Dget_offset) \
     CALL(H5Dget_space) CALL(H5Dget_space_status) CALL(H5Dget_type) CALL(H5Dopen2) CALL(H5Dread) CALL(H5Dread_chunk) \
     CALL(H5Dvlen_reclaim) CALL(H5Dwrite_chunk) CALL(H5Eclear2) CALL(H5Eget_auto2) CALL(H5Eset_auto2) CALL(H5Ewalk2) \
-    CALL(H5FDregister) CALL(H5FDunregister) CALL(H5Fclose) CALL(H5Fcreate) CALL(H5Fget_vfd_handle) CALL(H5Fopen) \
+    CALL(H5FDregister) CALL(H5Iget_type) CALL(H5Fclose) CALL(H5Fcreate) CALL(H5Fget_vfd_handle) CALL(H5Fopen) \
     CALL(H5Gcreate2) CALL(H5Gget_create_plist) CALL(H5Gopen2) CALL(H5Idec_ref) CALL(H5Lcreate_external) \
     CALL(H5Lcreate_hard) CALL(H5Lcreate_soft) CALL(H5Lexists) CALL(H5Lget_val) CALL(H5Lunpack_elink_val) \
     CALL(H5Ocopy) CALL(H5Oget_info_by_name2) CALL(H5Olink) CALL(H5Oopen) CALL(H5PLget_loading_state) \
@@ -123,7 +123,7 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Eset_auto2 (*rs_h5.H5Eset_auto2)
 #define H5Ewalk2 (*rs_h5.H5Ewalk2)
 #define H5FDregister (*rs_h5.H5FDregister)
-#define H5FDunregister (*rs_h5.H5FDunregister)
+#define H5Iget_type (*rs_h5.H5Iget_type)
 #define H5Fclose (*rs_h5.H5Fclose)
 #define H5Fcreate (*rs_h5.H5Fcreate)
 #define H5Fget_vfd_handle (*rs_h5.H5Fget_vfd_handle)

@@ -44,26 +44,15 @@ static resplit_status set_names(const resplit_array *source, const char *dataset
 
 /* ---- Type and codecs --------------------------------------------------------------------------- */
 
-static resplit_status set_type(const resplit_array *source, resplit_array *array, resplit_error *err)
+/* Where the source has none that can be kept, rs_hdf5_try makes one. */
+static resplit_status keep_type(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
     rs_hdf5 *hdf5 = array->hdf5;
-    rs_hdf5_session session;
-    hid_t type = -1;
-    if (source->hdf5 == NULL && array->minc != NULL) {
-        return rs_text_add_bytes(&hdf5->type, array->minc->type.s, array->minc->type.n, err);
-    }
-    if (source->hdf5 != NULL && array->cast.kind == RS_CAST_NONE) {
-        hdf5->foreign = source->hdf5->foreign;
-        return rs_text_add_bytes(&hdf5->type, source->hdf5->type.s, source->hdf5->type.n, err);
-    }
-    RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_hdf5_make_type(&array->dtype, &type, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_hdf5_encode_type(type, &hdf5->type, err);
-    }
-    rs_hdf5_close(type);
-    rs_hdf5_leave(&session);
-    return rc;
+    const rs_text *type = source->hdf5 == NULL && array->minc != NULL                ? &array->minc->type
+                          : source->hdf5 != NULL && array->cast.kind == RS_CAST_NONE ? &source->hdf5->type
+                                                                                     : NULL;
+    hdf5->foreign = source->hdf5 != NULL && type != NULL && source->hdf5->foreign;
+    return type != NULL ? rs_text_add_bytes(&hdf5->type, type->s, type->n, err) : RESPLIT_OK;
 }
 
 /* Of the same bits, or of the value that the source's becomes. */
@@ -263,18 +252,6 @@ static resplit_status set_coding(const resplit_array *source, resplit_array *arr
 }
 
 /* Whether HDF5 has filters for all that: asked now, not when everything is written. */
-static resplit_status check_filters(const resplit_array *array, resplit_error *err)
-{
-    rs_hdf5_session session;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    resplit_status rc = creation >= 0 ? rs_hdf5_add_filters(creation, &array->chain, 0, err)
-                                      : rs_hdf5_fail(err, RESPLIT_EINTERNAL, "libhdf5 does not work");
-    rs_hdf5_close(creation);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err)
 {
@@ -286,10 +263,9 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
     }
     RS_TRY(set_names(source, array->minc != NULL ? RS_MINC_IMAGE : dataset, array->hdf5, err));
-    RS_TRY(set_type(source, array, err));
+    RS_TRY(keep_type(source, array, err));
     RS_TRY(set_fill(source, array, err));
     RS_TRY(set_chain(source, target->codec, array, err));
-    RS_TRY(check_filters(array, err));
     set_maximum(source, shape, array->hdf5);
     if (source->minc != NULL && array->minc == NULL && !array->hdf5->all) {
         RS_TRY(rs_minc_note_loss(source, array, err));
@@ -311,7 +287,8 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
     array->encoded = array->chain.n > 0;
     array->info.codec = array->encoded ? rs_chain_text(&array->chain, array->codec) : NULL;
     array->info.dataset = array->hdf5->dataset;
-    return array->encoded ? set_coding(source, array, err) : set_places(array, err);
+    RS_TRY(array->encoded ? set_coding(source, array, err) : set_places(array, err));
+    return rs_hdf5_try(array, err);
 }
 
 resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, resplit_error *err)

@@ -124,7 +124,7 @@ static haddr_t driver_allocate(H5FD_t *base, H5FD_mem_t type, hid_t transfer, hs
         return place;
     }
     haddr_t floor = (haddr_t)rs_max(file->io.floor, 0), at = file->eoa > floor ? file->eoa : floor;
-    haddr_t most = file->io.memory != NULL ? RS_HDF5_MOST_MEMORY : INT64_MAX;
+    haddr_t most = file->io.memory != NULL ? (haddr_t)rs_hdf5_most_memory(&file->io) : INT64_MAX;
     if (at > most || size > most - at) {
         return HADDR_UNDEF;
     }
@@ -294,14 +294,22 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DEFAULT,
 };
 
-hid_t rs_hdf5_access(const rs_hdf5_io *io)
+/* Registered for good: version 1.10 forgets a driver that nobody else has when it closes a file, and then has it close the file. */
+static hid_t driver_id(void)
 {
-    hid_t id = H5FDregister(&driver), access = H5Pcreate(H5P_FILE_ACCESS);
-    bool done = id >= 0 && access >= 0 && H5Pset_driver(access, id, io) >= 0
-                && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0;
-    if (id >= 0) {
-        (void)H5FDunregister(id); /* the list holds it */
+    static hid_t id = -1;
+    if (id < 0 || H5Iget_type(id) != H5I_VFL) { /* the program that we are in may have closed all of libhdf5 */
+        id = H5FDregister(&driver);
     }
+    return id;
+}
+
+/* Files that are made are closed with everything in them. Those of others are not: virtual datasets find them only so. */
+hid_t rs_hdf5_access(const rs_hdf5_io *io, bool made)
+{
+    hid_t id = driver_id(), access = id >= 0 ? H5Pcreate(H5P_FILE_ACCESS) : -1;
+    bool done = access >= 0 && H5Pset_driver(access, id, io) >= 0
+                && H5Pset_fclose_degree(access, made ? H5F_CLOSE_STRONG : H5F_CLOSE_WEAK) >= 0;
     if (!done && access >= 0) {
         (void)H5Pclose(access);
     }

@@ -27,10 +27,16 @@ typedef struct rs_hdf5_io {
     bool has_fd;           /* it is open already, and stays so */
     int fd;
     rs_text *memory; /* the file is here; NULL: it is on disk */
+    int64_t most;    /* bytes that it may have there; 0: RS_HDF5_MOST_MEMORY */
 } rs_hdf5_io;
 
-/* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. */
-hid_t rs_hdf5_access(const rs_hdf5_io *io);
+static inline int64_t rs_hdf5_most_memory(const rs_hdf5_io *io)
+{
+    return io->most > 0 ? io->most : RS_HDF5_MOST_MEMORY;
+}
+
+/* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. made: a new file. */
+hid_t rs_hdf5_access(const rs_hdf5_io *io, bool made);
 
 /* Of an open file; NULL: not by this driver. */
 rs_hdf5_io *rs_hdf5_io_of(hid_t file);

@@ -142,7 +142,8 @@ static resplit_status make_image(const rs_head *head, int64_t place, int64_t byt
     rs_hdf5_io io = {.memory = image};
     hid_t type = -1;
     RS_TRY(rs_hdf5_make_type(&head->dtype, &type, err));
-    hid_t access = rs_hdf5_access(&io), file = access >= 0 ? H5Fcreate("head", H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
+    hid_t access = rs_hdf5_access(&io, true),
+          file = access >= 0 ? H5Fcreate("head", H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
     bool done = file >= 0 && make_dataset(file, type, head, place);
     if (done && bytes > 0) {
         rs_hdf5_io_of(file)->end = place + bytes;

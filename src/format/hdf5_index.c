@@ -8,6 +8,8 @@
  */
 #include "format/hdf5.h"
 
+enum { STEP = 1 << 16 }; /* chunks that are looked up between two looks at the clock */
+
 /* A chunk as it is noted; false: it is missing. */
 static bool look_up(hid_t dataset, rs_hdf5_io *io, const hsize_t *at, rs_hdf5_chunk *out)
 {
@@ -64,6 +66,9 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
     for (; more && n_found < n; number++, more = rs_index_next(layout->ndim, lo, hi, index)) {
         hsize_t at[RS_MAX_NDIM];
         rs_hdf5_chunk chunk;
+        if (number % STEP == 0) {
+            rs_apart_go_on(0);
+        }
         for (int d = 0; d < layout->ndim; d++) {
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);
         }

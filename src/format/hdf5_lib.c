@@ -2,6 +2,8 @@
 /* hdf5_lib.c - libhdf5: one thread at a time, nothing printed, failures as sentences. And which dataset of a file is meant. */
 #include "format/hdf5.h"
 
+#include "format/hdf5_array.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +12,14 @@
 
 /* Not every build of libhdf5 can be called by several threads, and none gets faster by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Nobody is inside of libhdf5 when the processes part: its tables are sound in both. */
+resplit_status rs_hdf5_apart(rs_apart task, rs_child **child, resplit_error *err)
+{
+    task.library = "libhdf5";
+    task.lock = &lock;
+    return rs_apart_run(&task, child, err);
+}
 
 resplit_status rs_hdf5_enter(rs_hdf5_session *session, resplit_error *err)
 {
@@ -67,7 +77,11 @@ void rs_hdf5_close(hid_t id)
 
 static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *out, resplit_error *err)
 {
-    hid_t access = rs_hdf5_access(io);
+    if (!rs_is_apart()) {
+        return rs_fail(err, RESPLIT_EINTERNAL, "'%s' would be opened where libhdf5 must not crash", path);
+    }
+    rs_apart_go_on(0);
+    hid_t access = rs_hdf5_access(io, false);
     *out = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : -1;
     rs_hdf5_close(access);
     return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5", path);

@@ -18,51 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-bool rs_hdf5_probe(int fd, int64_t size)
-{
-    static const char signature[8] = "\x89HDF\r\n\x1a\n";
-    char bytes[sizeof signature];
-    for (int64_t at = 0; at + (int64_t)sizeof bytes <= size; at = at == 0 ? 512 : 2 * at) {
-        if (pread(fd, bytes, sizeof bytes, at) == (ssize_t)sizeof bytes
-            && memcmp(bytes, signature, sizeof bytes) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Where the name of a dataset begins; NULL: there is none. */
-static const char *find_colon(const char *path, bool any)
-{
-    for (const char *at = strchr(path, ':'); at != NULL; at = strchr(at + 1, ':')) {
-        char *file = strndup(path, (size_t)(at - path));
-        bool found = file != NULL && (any || rs_format_by_suffix(file) == &rs_format_hdf5);
-        free(file);
-        if (found && at > path && at[1] != '\0') {
-            return at;
-        }
-    }
-    return NULL;
-}
-
-resplit_status rs_hdf5_split(const char *path, bool any, char **file, char **dataset, resplit_error *err)
-{
-    const char *colon = find_colon(path, false);
-    *file = *dataset = NULL;
-    if (colon == NULL && any) {
-        colon = find_colon(path, true);
-    }
-    if (colon == NULL) {
-        return RESPLIT_OK;
-    }
-    *file = strndup(path, (size_t)(colon - path));
-    *dataset = rs_strdup(colon + 1);
-    return *file != NULL && *dataset != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
-}
 
 /* ---- What the dataset is --------------------------------------------------------------------- */
 
@@ -169,6 +124,7 @@ static resplit_status read_grid(opening *o, const int64_t *shape, resplit_error 
 
 static resplit_status allocate(void **out, int64_t n, size_t size, resplit_error *err)
 {
+    rs_apart_go_on(n * (int64_t)size); /* at most RS_HDF5_MAX_CHUNKS of them */
     *out = calloc((size_t)rs_max(1, n), size);
     return *out != NULL ? RESPLIT_OK
                         : rs_fail(err, RESPLIT_ENOMEM, "no memory for the places of %lld chunks", (long long)n);
@@ -406,72 +362,59 @@ static resplit_status open_array(const char *path, const char *dataset, const re
     return rc;
 }
 
+/* ---- Apart ------------------------------------------------------------------------------------ */
+
+typedef struct request {
+    const char *path, *dataset;
+    const resplit_spec *spec;
+    resplit_array *array;
+} request;
+
+static resplit_status open_here(void *payload, resplit_error *err)
+{
+    const request *r = payload;
+    rs_hdf5_session session;
+    RS_TRY(rs_hdf5_enter(&session, err));
+    resplit_status rc = open_array(r->path, r->dataset, r->spec, r->array, err);
+    rs_hdf5_leave(&session);
+    return rc;
+}
+
+static void pass(rs_wire *wire, void *payload)
+{
+    rs_array_pass(wire, ((request *)payload)->array);
+}
+
+static void answer(rs_wire *wire, void *payload)
+{
+    const resplit_array *array = ((request *)payload)->array;
+    if (array->hdf5->through) {
+        rs_hdf5_answer(wire, array);
+    }
+}
+
 resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const resplit_spec *spec, resplit_array **out,
                                   resplit_error *err)
 {
-    rs_hdf5_session session;
+    rs_child *child = NULL;
     if (spec != NULL && spec->pattern != NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and has no pattern of names", path);
     }
     RS_TRY(rs_array_new(out, err));
-    resplit_status rc = rs_hdf5_enter(&session, err);
+    request r = {path, dataset, spec, *out};
+    rs_apart task = {.subject = path, .work = open_here, .pass = pass, .answer = answer, .payload = &r};
+    resplit_status rc = rs_hdf5_apart(task, &child, err);
     if (rc == RESPLIT_OK) {
-        rc = open_array(path, dataset, spec, *out, err);
-        rs_hdf5_leave(&session);
+        rc = rs_array_take(*out, err);
     }
+    if (rc == RESPLIT_OK && (*out)->hdf5->through) {
+        (*out)->hdf5->reader = child;
+        child = NULL;
+    }
+    rs_child_end(child);
     if (rc != RESPLIT_OK) {
         rs_array_close(*out);
         *out = NULL;
     }
     return rc;
-}
-
-/* ---- Questions ------------------------------------------------------------------------------- */
-
-resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
-                              rs_place *out, resplit_error *err)
-{
-    const rs_hdf5 *hdf5 = array->hdf5;
-    *out = (rs_place){.bytes = array->most_stored, .memory = hdf5->inside, .fetched = hdf5->through};
-    if (hdf5->inside != NULL || hdf5->through) {
-        return RESPLIT_OK;
-    }
-    const rs_hdf5_chunk *chunk = &hdf5->chunk[rs_layout_block_number(&array->layout, index)];
-    *out =
-        (rs_place){.missing = chunk->bytes == 0, .offset = chunk->offset, .bytes = chunk->bytes, .skip = chunk->skip};
-    return out->missing || chunk->bytes <= size - chunk->offset
-               ? RESPLIT_OK
-               : rs_fail(err, RESPLIT_EIO, "'%s' has become shorter since it was opened: it has %lld bytes", path,
-                         (long long)size);
-}
-
-bool rs_hdf5_is_uniform(const resplit_array *array)
-{
-    return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;
-}
-
-resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err)
-{
-    return source->hdf5 == NULL || !source->hdf5->foreign
-               ? RESPLIT_OK
-               : rs_fail(
-                   err, RESPLIT_EUNSUPPORTED,
-                   "dataset '%s' of '%s' has a type that only HDF5 has, and format %s cannot hold it: give a .h5 path",
-                   source->hdf5->dataset, source->path, format->name);
-}
-
-void rs_hdf5_free(rs_hdf5 *hdf5)
-{
-    if (hdf5 == NULL) {
-        return;
-    }
-    rs_hdf5_end_through(hdf5);
-    free(hdf5->dataset);
-    free(hdf5->origin_file);
-    free(hdf5->origin);
-    free(hdf5->chunk);
-    free(hdf5->inside);
-    free(hdf5->fill);
-    rs_text_release(&hdf5->type);
-    free(hdf5);
 }

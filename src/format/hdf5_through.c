@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * hdf5_through.c - data that only libhdf5 can get at: behind filters of its own that we lack, in external files, in the datasets that a
- * virtual one is made of. Read block by block through H5Dread, one thread at a time.
+ * virtual one is made of. Read block by block through H5Dread, by the process that has opened it, which stays as long as the array.
  *
  * libhdf5 reads the fill value from a source of a virtual dataset that is missing, or that it cannot open, as for want of descriptors, and says
  * nothing. So all of them are looked for first, and there have to be descriptors for all at once.
@@ -246,7 +246,8 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
     array->info.n_stored = array->info.n_blocks;
     array->info.stored_bytes = (int64_t)H5Dget_storage_size(hdf5->dataset_id);
     RS_TRY(rs_array_set_coding(array, false, 0, 1, err));
-    array->layout.coding.coder += 3 * block; /* a chunk as it is stored, and twice while filters are undone */
+    array->layout.coding.coder +=
+        4 * block; /* a chunk as it is stored, twice while filters are undone, and the block itself */
     array->layout.coding.seconds = 1 / BYTES_A_SECOND;
     return RESPLIT_OK;
 }
@@ -269,7 +270,7 @@ static bool read_box(const rs_hdf5 *hdf5, int ndim, const hsize_t *start, const 
     return done;
 }
 
-resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
+static resplit_status fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
 {
     rs_hdf5_session session;
     rs_box box = rs_layout_box(&array->layout, index), stored = rs_layout_stored(&array->layout, index);
@@ -287,12 +288,30 @@ resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, c
     return rc;
 }
 
-void rs_hdf5_end_through(rs_hdf5 *hdf5)
+static size_t block_bytes(const resplit_array *array, const int64_t *index)
 {
-    rs_hdf5_session session;
-    if (hdf5->through && rs_hdf5_enter(&session, NULL) == RESPLIT_OK) {
-        rs_hdf5_close(hdf5->dataset_id);
-        rs_hdf5_close(hdf5->file_id);
-        rs_hdf5_leave(&session);
+    rs_box stored = rs_layout_stored(&array->layout, index);
+    return (size_t)(rs_box_volume(array->layout.ndim, &stored) * array->dtype.itemsize);
+}
+
+void rs_hdf5_answer(rs_wire *wire, const resplit_array *array)
+{
+    int64_t index[RS_MAX_NDIM];
+    while (rs_wire_get(wire, index, sizeof index)) {
+        resplit_error err = {0};
+        size_t n = block_bytes(array, index);
+        rs_apart_go_on((int64_t)n);
+        char *block = calloc(1, n > 0 ? n : 1);
+        resplit_status rc = block != NULL ? fetch(array, index, block, &err)
+                                          : rs_fail(&err, RESPLIT_ENOMEM, "no memory for a block of %zu bytes", n);
+        rs_wire_answer(wire, rc, &err, block, n);
+        free(block);
     }
+}
+
+resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
+{
+    int64_t question[RS_MAX_NDIM] = {0};
+    memcpy(question, index, (size_t)array->layout.ndim * sizeof *question);
+    return rs_child_ask(array->hdf5->reader, question, sizeof question, out, block_bytes(array, index), err);
 }

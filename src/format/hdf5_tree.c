@@ -142,6 +142,7 @@ static resplit_status check_data(const copying *c, const char *name)
     const rs_hdf5_io *io = rs_hdf5_io_of(c->names->to);
     hid_t dataset = H5Dopen2(c->names->from, name, H5P_DEFAULT);
     hsize_t n = dataset >= 0 ? H5Dget_storage_size(dataset) : 0;
+    rs_apart_go_on((int64_t)(n & INT64_MAX));
     haddr_t at = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
     bool there = dataset >= 0 && H5Aiterate2(dataset, H5_INDEX_NAME, H5_ITER_INC, NULL, pass, NULL) >= 0
                  && (n == 0 || at == HADDR_UNDEF
@@ -151,13 +152,14 @@ static resplit_status check_data(const copying *c, const char *name)
         return rs_hdf5_fail(c->err, RESPLIT_EFORMAT, "cannot read '%s' of the source for '%s': it is damaged", name,
                             c->path);
     }
-    size_t used = io != NULL && io->memory != NULL ? io->memory->n : 0;
-    return io == NULL || io->memory == NULL || (used < RS_HDF5_MOST_MEMORY && n < RS_HDF5_MOST_MEMORY - used)
+    bool held = io != NULL && io->memory != NULL;
+    size_t used = held ? io->memory->n : 0, most = held ? (size_t)rs_hdf5_most_memory(io) : 0;
+    return !held || (used < most && n < most - used)
                ? RESPLIT_OK
                : rs_fail(
                    c->err, RESPLIT_EUNSUPPORTED,
-                   "'%s' of '%s' has %llu bytes: beside its image, a file may have %d, since they are held in memory",
-                   name, c->path, (unsigned long long)n, RS_HDF5_MOST_MEMORY);
+                   "'%s' of '%s' has %llu bytes: beside its image, a file may have %zu, since they are held in memory",
+                   name, c->path, (unsigned long long)n, most);
 }
 
 static resplit_status copy_object(copying *c, const char *name)

@@ -17,11 +17,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum {
+    STEP = 1 << 16, /* chunks that are indexed between two looks at the clock */
+    MOST_TRIED =
+        256 << 20, /* bytes of a trial, which leaves out what has more than LARGE, and what comes after ENOUGH */
+    LARGE = 1 << 16,
+    ENOUGH = 32 << 20,
+};
+
 typedef struct sealing {
     const resplit_array *array;
     const char *path; /* of the target, for messages */
     const char *data; /* where it grows */
     int64_t floor;
+    rs_text *memory; /* only a trial: the file is here, without blocks; else NULL */
     rs_array_entry *entry;
     void *payload;
     hid_t origin_file, origin; /* -1: the source is not HDF5 */
@@ -162,6 +171,9 @@ static resplit_status index_chunks(const sealing *s, resplit_error *err)
         for (int d = 0; d < layout->ndim; d++) {
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);
         }
+        if (number % STEP == 0) {
+            rs_apart_go_on(0);
+        }
         rc = place_of(s, number++, &place, err);
         if (rc == RESPLIT_OK && !place.missing) {
             rc = index_chunk(s, io, at, &place, err);
@@ -190,8 +202,8 @@ static bool keep_root(const sealing *s, hid_t creation)
 
 static resplit_status make_file(sealing *s, resplit_error *err)
 {
-    rs_hdf5_io io = {.floor = s->floor};
-    hid_t access = rs_hdf5_access(&io), creation = H5Pcreate(H5P_FILE_CREATE);
+    rs_hdf5_io io = {.floor = s->floor, .memory = s->memory, .most = MOST_TRIED};
+    hid_t access = rs_hdf5_access(&io, true), creation = H5Pcreate(H5P_FILE_CREATE);
     if (access >= 0 && creation >= 0 && keep_root(s, creation)) {
         s->file = H5Fcreate(s->data, H5F_ACC_TRUNC, creation, access);
     }
@@ -240,13 +252,32 @@ static resplit_status put_minc(const sealing *s, resplit_error *err)
     return rs_minc_put(array->minc, &box, s->origin_file, s->file, s->dataset, s->path, err);
 }
 
+/* Is an object left out of a trial? Once one is because there is enough, so are all that follow, and all in the next walk. */
+static bool leaves_large(const char *name, const void *payload)
+{
+    const sealing *s = payload;
+    H5O_type_t type;
+    uint64_t address;
+    unsigned n_links;
+    if (s->memory->n > ENOUGH) {
+        return true;
+    }
+    bool is_dataset = strcmp(name, s->array->hdf5->origin + 1) != 0
+                      && rs_hdf5_look(s->origin_file, name, &type, &address, &n_links) && type == H5O_TYPE_DATASET;
+    hid_t dataset = is_dataset ? H5Dopen2(s->origin_file, name, H5P_DEFAULT) : -1;
+    bool large = dataset >= 0 && H5Dget_storage_size(dataset) > LARGE;
+    rs_hdf5_close(dataset);
+    (void)H5Eclear2(H5E_DEFAULT);
+    return large;
+}
+
 static resplit_status write_all(sealing *s, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = s->array->hdf5;
     RS_TRY(open_origin(s, err));
     RS_TRY(make_file(s, err));
     RS_TRY(make_dataset(s, err));
-    if (hdf5->chunked && s->array->info.n_elements > 0) {
+    if (hdf5->chunked && s->array->info.n_elements > 0 && s->memory == NULL) {
         RS_TRY(index_chunks(s, err));
     }
     if (s->array->minc != NULL) {
@@ -258,7 +289,8 @@ static resplit_status write_all(sealing *s, resplit_error *err)
     if (s->origin < 0 || !hdf5->all) {
         return link_dataset(s, err);
     }
-    rs_hdf5_names names = {s->origin_file, s->file, hdf5->origin, hdf5->dataset, NULL, NULL};
+    rs_hdf5_names names = {
+        s->origin_file, s->file, hdf5->origin, hdf5->dataset, s->memory != NULL ? leaves_large : NULL, s};
     return rs_hdf5_copy_tree(&names, s->dataset, s->path, err);
 }
 
@@ -273,28 +305,74 @@ static resplit_status close_all(sealing *s, resplit_status rc, resplit_error *er
     return rc;
 }
 
+static resplit_status seal_here(void *payload, resplit_error *err)
+{
+    sealing *s = payload;
+    rs_hdf5_session session;
+    RS_TRY(rs_hdf5_enter(&session, err));
+    resplit_status rc = close_all(s, write_all(s, err), err);
+    rs_hdf5_leave(&session);
+    return rc;
+}
+
+/* In a process of its own, for which a file that another is made of is to blame. */
+static resplit_status seal_apart(sealing *s, rs_apart task, resplit_error *err)
+{
+    const char *origin = s->array->hdf5->origin_file;
+    s->origin_file = s->origin = s->file = s->dataset = -1;
+    task.subject = origin != NULL ? origin : s->path;
+    task.payload = s;
+    return rs_hdf5_apart(task, NULL, err);
+}
+
 resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                             resplit_error *err)
 {
-    rs_hdf5_session session;
     struct stat st;
-    sealing s = {.array = array,
-                 .path = array->path,
-                 .data = path,
-                 .entry = entry,
-                 .payload = payload,
-                 .origin_file = -1,
-                 .origin = -1,
-                 .file = -1,
-                 .dataset = -1};
+    sealing s = {.array = array, .path = array->path, .data = path, .entry = entry, .payload = payload};
     if (stat(path, &st) != 0) {
         return rs_fail_errno(err, errno, "cannot look at '%s'", path);
     }
     s.floor = rs_max(RS_HDF5_BEGIN,
                      array->encoded ? (int64_t)st.st_size : array->data_offset + array->info.n_blocks * array->stride);
     s.floor = (s.floor + 7) / 8 * 8;
+    return seal_apart(&s, (rs_apart){.work = seal_here, .writes = true}, err);
+}
+
+/* ---- Before ------------------------------------------------------------------------------------- */
+
+static resplit_status make_type(rs_hdf5 *hdf5, const rs_dtype *dtype, resplit_error *err)
+{
+    rs_hdf5_session session;
+    hid_t type = -1;
     RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = close_all(&s, write_all(&s, err), err);
+    resplit_status rc = rs_hdf5_make_type(dtype, &type, err);
+    rc = rc == RESPLIT_OK ? rs_hdf5_encode_type(type, &hdf5->type, err) : rc;
+    rs_hdf5_close(type);
     rs_hdf5_leave(&session);
     return rc;
+}
+
+static resplit_status try_here(void *payload, resplit_error *err)
+{
+    sealing *s = payload;
+    if (s->array->hdf5->type.n == 0) {
+        RS_TRY(make_type(s->array->hdf5, &s->array->dtype, err));
+    }
+    return seal_here(s, err);
+}
+
+static void pass_type(rs_wire *wire, void *payload)
+{
+    rs_text *type = &((sealing *)payload)->array->hdf5->type;
+    rs_wire_bytes(wire, type, sizeof *type);
+    rs_wire_text(wire, type);
+}
+
+resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err)
+{
+    rs_text memory = {0};
+    sealing s = {.array = array, .path = array->path, .data = array->path, .floor = RS_HDF5_BEGIN, .memory = &memory};
+    bool known = array->hdf5->type.n > 0;
+    return seal_apart(&s, (rs_apart){.work = try_here, .pass = known ? NULL : pass_type}, err);
 }

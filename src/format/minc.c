@@ -106,6 +106,29 @@ double rs_minc_start(const rs_minc *minc, int d, int64_t at)
     return at == 0 ? axis->start : axis->start + moved;
 }
 
+/* Without what only blocks are compared by. */
+void rs_minc_pass(rs_wire *wire, rs_minc **minc)
+{
+    rs_wire_owned(wire, (void **)minc, sizeof **minc);
+    rs_minc *m = *minc;
+    if (m == NULL) {
+        return;
+    }
+    if (!wire->sends) {
+        m->field = NULL;
+        m->n_fields = 0;
+    }
+    for (int i = 0; i < m->n_tables; i++) {
+        rs_minc_table *table = &m->table[i];
+        table->by = wire->sends ? table->by : NULL;
+        rs_wire_owned(wire, (void **)&table->value, count_cells(m, table) * (int64_t)sizeof *table->value);
+    }
+    rs_wire_text(wire, &m->type);
+    rs_wire_text(wire, &m->head);
+    rs_wire_text(wire, &m->line);
+    rs_wire_text(wire, &m->notes);
+}
+
 /* ---- Driver -------------------------------------------------------------------------------------- */
 
 resplit_status rs_minc_check_version(int fd, const char *path, resplit_error *err)

@@ -282,9 +282,10 @@ static resplit_status print(const resplit_array *array, const rs_box *box, int64
  * `start` that was not there: so the longest blocks at both ends are looked at, and some room is left. Their voxels are far behind,
  * as those of all blocks are behind their heads: only then does libhdf5 not cut its last piece of memory short.
  */
-resplit_status rs_minc_array_head(resplit_array *array, resplit_error *err)
+static resplit_status find_head(void *payload, resplit_error *err)
 {
     enum { FAR = RS_HDF5_MOST_MEMORY, ROOM = 1024 };
+    resplit_array *array = payload;
     int64_t n = 0;
     for (int end = 0; end < 2; end++) {
         rs_box box = {.lo = {0}};
@@ -301,6 +302,19 @@ resplit_status rs_minc_array_head(resplit_array *array, resplit_error *err)
     }
     array->data_offset = (n + ROOM + RS_HDF5_BEGIN - 1) / RS_HDF5_BEGIN * RS_HDF5_BEGIN;
     return RESPLIT_OK;
+}
+
+static void pass_offset(rs_wire *wire, void *payload)
+{
+    resplit_array *array = payload;
+    rs_wire_bytes(wire, &array->data_offset, sizeof array->data_offset);
+}
+
+/* What the files will have comes from a file of others: the first heads are made where libhdf5 may crash. */
+resplit_status rs_minc_array_head(const resplit_array *source, resplit_array *array, resplit_error *err)
+{
+    rs_apart task = {.subject = source->path, .work = find_head, .pass = pass_offset, .payload = array};
+    return rs_hdf5_apart(task, NULL, err);
 }
 
 resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)

@@ -3,6 +3,7 @@
 #ifndef RS_MINC_ARRAY_H
 #define RS_MINC_ARRAY_H
 
+#include "base/apart.h"
 #include "format/array.h"
 
 /* Fails with the way out when an open file is MINC 1, which is netCDF. */
@@ -17,7 +18,7 @@ resplit_status rs_minc_array_begin(const resplit_array *source, const resplit_ta
                                    resplit_array *array, resplit_error *err);
 
 /* Bytes before the voxels of the files of a grid. */
-resplit_status rs_minc_array_head(resplit_array *array, resplit_error *err);
+resplit_status rs_minc_array_head(const resplit_array *source, resplit_array *array, resplit_error *err);
 
 /* Appends everything that is before the voxels of a block. */
 resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
@@ -27,6 +28,9 @@ resplit_status rs_minc_note_loss(const resplit_array *source, resplit_array *arr
 
 /* What is known of an image, in a line, for the public view. */
 resplit_status rs_minc_describe(const struct rs_minc *minc, rs_text *out, resplit_error *err);
+
+/* To the process that had it opened by another one. */
+void rs_minc_pass(rs_wire *wire, struct rs_minc **minc);
 
 void rs_minc_free(struct rs_minc *minc);
 

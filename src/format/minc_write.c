@@ -44,7 +44,7 @@ static bool leaves_cut(const char *name, const void *payload)
 static resplit_status make_file(rs_text *memory, hid_t *out, resplit_error *err)
 {
     rs_hdf5_io io = {.memory = memory};
-    hid_t access = rs_hdf5_access(&io);
+    hid_t access = rs_hdf5_access(&io, true);
     *out = access >= 0 ? H5Fcreate("head", H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
     rs_hdf5_close(access);
     return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EINTERNAL, "cannot make the head of a MINC file");
@@ -53,7 +53,7 @@ static resplit_status make_file(rs_text *memory, hid_t *out, resplit_error *err)
 resplit_status rs_minc_open(const rs_minc *minc, hid_t *out, resplit_error *err)
 {
     rs_hdf5_io io = {.memory = (rs_text *)&minc->head}; /* only read */
-    hid_t access = rs_hdf5_access(&io);
+    hid_t access = rs_hdf5_access(&io, false);
     *out = access >= 0 ? H5Fopen("head", H5F_ACC_RDONLY, access) : -1;
     rs_hdf5_close(access);
     return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EINTERNAL, "cannot open the head of a MINC file");

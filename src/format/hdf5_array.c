@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hdf5_array.c - arrays that are datasets: how they are named, where their blocks are, and how they come from the process that opened them. */
+#include "format/hdf5_array.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/drivers.h"
+#include "format/hdf5.h"
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+bool rs_hdf5_probe(int fd, int64_t size)
+{
+    static const char signature[8] = "\x89HDF\r\n\x1a\n";
+    char bytes[sizeof signature];
+    for (int64_t at = 0; at + (int64_t)sizeof bytes <= size; at = at == 0 ? 512 : 2 * at) {
+        if (pread(fd, bytes, sizeof bytes, at) == (ssize_t)sizeof bytes
+            && memcmp(bytes, signature, sizeof bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the name of a dataset begins; NULL: there is none. */
+static const char *find_colon(const char *path, bool any)
+{
+    for (const char *at = strchr(path, ':'); at != NULL; at = strchr(at + 1, ':')) {
+        char *file = strndup(path, (size_t)(at - path));
+        bool found = file != NULL && (any || rs_format_by_suffix(file) == &rs_format_hdf5);
+        free(file);
+        if (found && at > path && at[1] != '\0') {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+resplit_status rs_hdf5_split(const char *path, bool any, char **file, char **dataset, resplit_error *err)
+{
+    const char *colon = find_colon(path, false);
+    *file = *dataset = NULL;
+    if (colon == NULL && any) {
+        colon = find_colon(path, true);
+    }
+    if (colon == NULL) {
+        return RESPLIT_OK;
+    }
+    *file = strndup(path, (size_t)(colon - path));
+    *dataset = rs_strdup(colon + 1);
+    return *file != NULL && *dataset != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
+                              rs_place *out, resplit_error *err)
+{
+    const rs_hdf5 *hdf5 = array->hdf5;
+    *out = (rs_place){.bytes = array->most_stored, .memory = hdf5->inside, .fetched = hdf5->through};
+    if (hdf5->inside != NULL || hdf5->through) {
+        return RESPLIT_OK;
+    }
+    const rs_hdf5_chunk *chunk = &hdf5->chunk[rs_layout_block_number(&array->layout, index)];
+    *out =
+        (rs_place){.missing = chunk->bytes == 0, .offset = chunk->offset, .bytes = chunk->bytes, .skip = chunk->skip};
+    return out->missing || chunk->bytes <= size - chunk->offset
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EIO, "'%s' has become shorter since it was opened: it has %lld bytes", path,
+                         (long long)size);
+}
+
+bool rs_hdf5_is_uniform(const resplit_array *array)
+{
+    return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;
+}
+
+resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err)
+{
+    return source->hdf5 == NULL || !source->hdf5->foreign
+               ? RESPLIT_OK
+               : rs_fail(
+                   err, RESPLIT_EUNSUPPORTED,
+                   "dataset '%s' of '%s' has a type that only HDF5 has, and format %s cannot hold it: give a .h5 path",
+                   source->hdf5->dataset, source->path, format->name);
+}
+
+void rs_hdf5_free(rs_hdf5 *hdf5)
+{
+    if (hdf5 == NULL) {
+        return;
+    }
+    rs_child_end(hdf5->reader);
+    free(hdf5->dataset);
+    free(hdf5->origin_file);
+    free(hdf5->origin);
+    free(hdf5->chunk);
+    free(hdf5->inside);
+    free(hdf5->fill);
+    rs_text_release(&hdf5->type);
+    free(hdf5);
+}
+
+/* ---- From one process to another --------------------------------------------------------------- */
+
+/* Of an array that was opened; ids of libhdf5, and what is read through it, stay where they are. */
+void rs_hdf5_pass(rs_wire *wire, const resplit_array *array, rs_hdf5 **hdf5)
+{
+    rs_wire_owned(wire, (void **)hdf5, sizeof **hdf5);
+    rs_hdf5 *h = *hdf5;
+    if (h == NULL) {
+        return;
+    }
+    rs_wire_string(wire, &h->dataset);
+    rs_wire_text(wire, &h->type);
+    rs_wire_owned(wire, (void **)&h->chunk, array->info.n_blocks * (int64_t)sizeof *h->chunk);
+    rs_wire_owned(wire, (void **)&h->inside, array->most_stored);
+    if (!wire->sends) {
+        h->file_id = h->dataset_id = -1;
+    }
+}
