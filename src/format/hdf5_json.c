@@ -192,16 +192,42 @@ static resplit_status list(hid_t file, const resplit_array *array, rs_text *out,
     return l.rc == RESPLIT_OK ? rs_text_add(out, err, "}") : l.rc;
 }
 
-resplit_status rs_hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
+/* What is asked, and what comes of it. */
+typedef struct asked {
+    const resplit_array *array;
+    rs_text text;
+} asked;
+
+static resplit_status list_all(void *payload, resplit_error *err)
 {
+    asked *a = payload;
     rs_hdf5_session session;
     hid_t file = -1;
     RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_hdf5_open_file(array->path, &file, err);
+    resplit_status rc = rs_hdf5_open_file(a->array->path, &file, err);
     if (rc == RESPLIT_OK) {
-        rc = list(file, array, out, err);
+        rc = list(file, a->array, &a->text, err);
     }
     rs_hdf5_close(file);
     rs_hdf5_leave(&session);
+    return rc;
+}
+
+static void pass(rs_wire *wire, void *payload)
+{
+    asked *a = payload;
+    rs_wire_bytes(wire, &a->text, sizeof a->text);
+    rs_wire_text(wire, &a->text);
+}
+
+resplit_status rs_hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    asked a = {.array = array};
+    rs_apart task = {.subject = array->path, .work = list_all, .pass = pass, .payload = &a};
+    resplit_status rc = rs_hdf5_apart(task, NULL, err);
+    if (rc == RESPLIT_OK) {
+        rc = rs_text_add(out, err, "%s", a.text.s != NULL ? a.text.s : "{}");
+    }
+    rs_text_release(&a.text);
     return rc;
 }
