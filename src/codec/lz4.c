@@ -22,7 +22,7 @@ static int64_t bound(const rs_stage *stage, int64_t n)
     return n > LZ4_MAX_INPUT_SIZE ? -1 : LZ4_compressBound((int)n) + HEAD;
 }
 
-static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
+int64_t rs_lz4_memory(const rs_stage *stage, int64_t n, bool encode)
 {
     (void)stage;
     (void)n;
@@ -30,23 +30,22 @@ static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
 }
 
 /* Measured as in zstd.c. */
-static double speed(const rs_stage *stage, bool encode)
+double rs_lz4_speed(const rs_stage *stage, bool encode)
 {
     (void)stage;
     return encode ? 800e6 : 4e9;
 }
 
-static resplit_status open(const rs_stage *stage, int64_t n, bool encode, void **context, resplit_error *err)
+resplit_status rs_lz4_open(const rs_stage *stage, int64_t n, bool encode, void **context, resplit_error *err)
 {
-    (void)stage;
     (void)n;
     if (encode && (*context = malloc((size_t)LZ4_sizeofState())) == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for codec 'lz4'");
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for codec '%s'", stage->codec->id);
     }
     return RESPLIT_OK;
 }
 
-static void close(void *context, bool encode)
+void rs_lz4_close(void *context, bool encode)
 {
     (void)encode;
     free(context);
@@ -97,10 +96,10 @@ const rs_codec rs_codec_lz4 = {
     .print = rs_print_level,
     .describe = rs_describe_level,
     .bound = bound,
-    .memory = memory,
-    .speed = speed,
-    .open = open,
-    .close = close,
+    .memory = rs_lz4_memory,
+    .speed = rs_lz4_speed,
+    .open = rs_lz4_open,
+    .close = rs_lz4_close,
     .encode = encode,
     .decode = decode,
 };

@@ -8,7 +8,6 @@
  */
 #include <lz4.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "codec/stage.h"
@@ -36,36 +35,6 @@ static int64_t bound(const rs_stage *stage, int64_t n)
     }
     blocks = rs_ceil_div(n, block_of(stage, n));
     return HEAD + n + blocks * SIZE;
-}
-
-static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
-{
-    (void)stage;
-    (void)n;
-    return encode ? LZ4_sizeofState() : 0;
-}
-
-/* As lz4. */
-static double speed(const rs_stage *stage, bool encode)
-{
-    (void)stage;
-    return encode ? 800e6 : 4e9;
-}
-
-static resplit_status open(const rs_stage *stage, int64_t n, bool encode, void **context, resplit_error *err)
-{
-    (void)stage;
-    (void)n;
-    if (encode && (*context = malloc((size_t)LZ4_sizeofState())) == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for codec 'lz4-hdf5'");
-    }
-    return RESPLIT_OK;
-}
-
-static void close(void *context, bool encode)
-{
-    (void)encode;
-    free(context);
 }
 
 static void store(uint8_t *p, uint64_t value, int n)
@@ -171,10 +140,10 @@ const rs_codec rs_codec_lz4_hdf5 = {
     .print = print,
     .describe = describe,
     .bound = bound,
-    .memory = memory,
-    .speed = speed,
-    .open = open,
-    .close = close,
+    .memory = rs_lz4_memory,
+    .speed = rs_lz4_speed,
+    .open = rs_lz4_open,
+    .close = rs_lz4_close,
     .encode = encode,
     .decode = decode,
 };

@@ -117,4 +117,11 @@ static inline void rs_store32(uint8_t *p, uint32_t v)
     p[3] = (uint8_t)(v >> 24);
 }
 
+/* ---- lz4.c: what both of its codecs have ---- */
+
+int64_t rs_lz4_memory(const rs_stage *stage, int64_t n, bool encode);
+double rs_lz4_speed(const rs_stage *stage, bool encode);
+resplit_status rs_lz4_open(const rs_stage *stage, int64_t n, bool encode, void **context, resplit_error *err);
+void rs_lz4_close(void *context, bool encode);
+
 #endif
