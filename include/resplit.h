@@ -42,6 +42,11 @@
  *              may be read by several threads at once.
  *   silence    The library prints nothing, never exits, keeps no global state and reads no
  *              environment variable (but for RESPLIT_BOOT_ID, with which tests pretend another boot).
+ *   processes  HDF5 and MINC files are looked at, and made complete, by child processes that are forked and end before the call does;
+ *              one that reads what only libhdf5 can read (a virtual dataset) lives as long as its array. They call no handler of
+ *              the program's for signals that end them, and nothing at exit. A program that waits for any child (wait, waitpid of
+ *              -1) may see theirs; SIGCHLD may be ignored. A program that may not fork, or that holds locks of libhdf5 in other
+ *              threads at the time, cannot open such files.
  *   options    Option structs are zero-initialised by the caller; zero means the default.
  *   axes       Axis 0 is the slowest in C order. Extents, offsets and bytes are int64_t.
  */

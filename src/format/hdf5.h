@@ -155,6 +155,7 @@ typedef struct rs_hdf5_names {
     const char *origin, *made; /* both begin with a slash */
     rs_hdf5_leaves *leaves;    /* NULL: everything is copied */
     const void *payload;
+    bool trial; /* the second is in memory, and gets no dataset that is large */
 } rs_hdf5_names;
 
 /* What is attached to an object, to another of its kind; values that are references are left out. all: also what tells of its shape. */

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a trial, bytes of a dataset that is not copied, and of a file to which no more is. */
+enum { LARGE = 1 << 16, ENOUGH = 32 << 20 };
+
 /* An object that has several names: the first is where it is. */
 typedef struct seen {
     uint64_t address;
@@ -135,13 +138,15 @@ static herr_t pass(hid_t object, const char *name, const H5A_info_t *info, void 
 
 /*
  * Version 1.10 crashes when H5Ocopy cannot read attributes, or data that lie together, or has no room for these: that is asked before.
+ * *bytes: of data.
  */
-static resplit_status check_data(const copying *c, const char *name)
+static resplit_status check_data(const copying *c, const char *name, hsize_t *bytes)
 {
     hsize_t size = 0;
     const rs_hdf5_io *io = rs_hdf5_io_of(c->names->to);
     hid_t dataset = H5Dopen2(c->names->from, name, H5P_DEFAULT);
     hsize_t n = dataset >= 0 ? H5Dget_storage_size(dataset) : 0;
+    *bytes = n;
     rs_apart_go_on((int64_t)(n & INT64_MAX));
     haddr_t at = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
     bool there = dataset >= 0 && H5Aiterate2(dataset, H5_INDEX_NAME, H5_ITER_INC, NULL, pass, NULL) >= 0
@@ -154,7 +159,7 @@ static resplit_status check_data(const copying *c, const char *name)
     }
     bool held = io != NULL && io->memory != NULL;
     size_t used = held ? io->memory->n : 0, most = held ? (size_t)rs_hdf5_most_memory(io) : 0;
-    return !held || (used < most && n < most - used)
+    return !held || c->names->trial || (used < most && n < most - used)
                ? RESPLIT_OK
                : rs_fail(
                    c->err, RESPLIT_EUNSUPPORTED,
@@ -174,6 +179,9 @@ static resplit_status copy_object(copying *c, const char *name)
         return link_dataset(c, name);
     }
     const char *first = n_links > 1 ? find_seen(c, address) : NULL;
+    if (first != NULL && c->names->trial && H5Lexists(c->names->to, first, H5P_DEFAULT) <= 0) {
+        return RESPLIT_OK; /* it was large */
+    }
     if (first != NULL) {
         return H5Lcreate_hard(c->names->to, first, c->names->to, name, c->links, H5P_DEFAULT) >= 0
                    ? RESPLIT_OK
@@ -185,17 +193,24 @@ static resplit_status copy_object(copying *c, const char *name)
     if (type == H5O_TYPE_GROUP) {
         return copy_group(c, name);
     }
+    hsize_t bytes = 0;
     if (type == H5O_TYPE_DATASET) {
-        RS_TRY(check_data(c, name));
+        RS_TRY(check_data(c, name, &bytes));
+    }
+    if (c->names->trial && bytes > LARGE) {
+        return RESPLIT_OK;
     }
     return H5Ocopy(c->names->from, name, c->names->to, name, H5P_DEFAULT, c->links) >= 0
                ? RESPLIT_OK
                : rs_hdf5_fail(c->err, RESPLIT_EIO, "cannot copy '%s' to '%s'", name, c->path);
 }
 
+/* Of a trial, nothing is made once there is enough; that is so in the next walk, too. */
 static bool is_left(const copying *c, const char *name)
 {
-    return c->names->leaves != NULL && c->names->leaves(name, c->names->payload);
+    const rs_hdf5_io *io = c->names->trial ? rs_hdf5_io_of(c->names->to) : NULL;
+    return (io != NULL && io->memory->n > ENOUGH)
+           || (c->names->leaves != NULL && c->names->leaves(name, c->names->payload));
 }
 
 static herr_t copy_next(hid_t root, const char *name, const rs_hdf5_link *info, void *payload)
@@ -226,8 +241,10 @@ static herr_t map_next(hid_t root, const char *name, const rs_hdf5_link *info, v
 {
     copying *c = payload;
     (void)root;
-    if (info->type == H5L_TYPE_HARD && !is_left(c, name)) {
-        c->rc = map_object(c, name, strcmp(name, c->names->origin + 1) == 0 ? c->names->made : name);
+    const char *made = strcmp(name, c->names->origin + 1) == 0 ? c->names->made : name;
+    bool there = !c->names->trial || H5Lexists(c->names->to, made, H5P_DEFAULT) > 0;
+    if (info->type == H5L_TYPE_HARD && !is_left(c, name) && there) {
+        c->rc = map_object(c, name, made);
     }
     return c->rc == RESPLIT_OK ? 0 : -1;
 }

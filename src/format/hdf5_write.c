@@ -252,25 +252,6 @@ static resplit_status put_minc(const sealing *s, resplit_error *err)
     return rs_minc_put(array->minc, &box, s->origin_file, s->file, s->dataset, s->path, err);
 }
 
-/* Is an object left out of a trial? Once one is because there is enough, so are all that follow, and all in the next walk. */
-static bool leaves_large(const char *name, const void *payload)
-{
-    const sealing *s = payload;
-    H5O_type_t type;
-    uint64_t address;
-    unsigned n_links;
-    if (s->memory->n > ENOUGH) {
-        return true;
-    }
-    bool is_dataset = strcmp(name, s->array->hdf5->origin + 1) != 0
-                      && rs_hdf5_look(s->origin_file, name, &type, &address, &n_links) && type == H5O_TYPE_DATASET;
-    hid_t dataset = is_dataset ? H5Dopen2(s->origin_file, name, H5P_DEFAULT) : -1;
-    bool large = dataset >= 0 && H5Dget_storage_size(dataset) > LARGE;
-    rs_hdf5_close(dataset);
-    (void)H5Eclear2(H5E_DEFAULT);
-    return large;
-}
-
 static resplit_status write_all(sealing *s, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = s->array->hdf5;
@@ -289,8 +270,11 @@ static resplit_status write_all(sealing *s, resplit_error *err)
     if (s->origin < 0 || !hdf5->all) {
         return link_dataset(s, err);
     }
-    rs_hdf5_names names = {
-        s->origin_file, s->file, hdf5->origin, hdf5->dataset, s->memory != NULL ? leaves_large : NULL, s};
+    rs_hdf5_names names = {.from = s->origin_file,
+                           .to = s->file,
+                           .origin = hdf5->origin,
+                           .made = hdf5->dataset,
+                           .trial = s->memory != NULL};
     return rs_hdf5_copy_tree(&names, s->dataset, s->path, err);
 }
 

@@ -95,7 +95,8 @@ static resplit_status copy_image_attributes(hid_t from, hid_t dataset, const cha
 static resplit_status copy_tree(hid_t from, hid_t to, hid_t dataset, rs_hdf5_leaves *leaves, const rs_minc *minc,
                                 const char *path, resplit_error *err)
 {
-    rs_hdf5_names names = {from, to, RS_MINC_IMAGE, RS_MINC_IMAGE, leaves, minc};
+    rs_hdf5_names names = {
+        .from = from, .to = to, .origin = RS_MINC_IMAGE, .made = RS_MINC_IMAGE, .leaves = leaves, .payload = minc};
     RS_TRY(copy_image_attributes(from, dataset, path, err));
     return rs_hdf5_copy_tree(&names, dataset, path, err);
 }

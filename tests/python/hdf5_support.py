@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of HDF5 share: datasets made by h5py, and what h5py and h5dump read from what resplit wrote."""
 
+import os
+import pickle
 import shutil
 import subprocess
+import sys
 
 import h5py
 import hdf5plugin
@@ -66,3 +69,73 @@ def h5dump(path, *args):
     done = subprocess.run(["h5dump", *args, str(path)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "error" not in done.stderr.lower(), done.stderr
     return done.stdout
+
+
+# ---- What h5py says of files that are damaged ------------------------------------------------------------------
+
+ORACLE = """
+import pickle, signal, sys
+import h5py, numpy as np
+
+def plain(value):
+    if isinstance(value, h5py.Empty):
+        return "empty", str(value.dtype)
+    value = np.asarray(value)
+    if value.dtype.kind != "O":
+        return str(value.dtype), value.shape, value.tobytes()
+    return "objects", value.shape, [v if isinstance(v, (str, bytes)) else "?" for v in value.ravel().tolist()]
+
+def look(path, name):
+    with h5py.File(path, "r") as f:
+        data = f[name]
+        found = {"dtype": data.dtype, "shape": data.shape, "values": data[()].tobytes(), "attrs": {}}
+        for key in data.attrs:
+            try:
+                found["attrs"][key] = plain(data.attrs[key])
+            except Exception:
+                found["attrs"][key] = None
+    return found
+
+while True:
+    path, name = pickle.load(sys.stdin.buffer)
+    signal.alarm(20)
+    try:
+        found = look(path, name)
+    except Exception as why:
+        found = {"why": str(why)}
+    pickle.dump(found, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+"""
+
+
+class Oracle:
+    """h5py in a process of its own, since what libhdf5 does with damaged files may end that."""
+
+    def __init__(self):
+        self.process = None
+
+    def __call__(self, path, name):
+        """Type, shape, values and attributes of a dataset; why it cannot be read; or that h5py died over it."""
+        if self.process is None:
+            self.process = subprocess.Popen([sys.executable, "-c", ORACLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, env={**os.environ, "HDF5_EXTFILE_PREFIX": "${ORIGIN}"})
+        try:
+            pickle.dump((str(path), name), self.process.stdin)
+            self.process.stdin.flush()
+            return pickle.load(self.process.stdout)
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            self.close()
+            return {"why": "it crashes"}
+
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    one = Oracle()
+    yield one
+    one.close()
