@@ -31,7 +31,7 @@
     CALL(H5Aget_storage_size) CALL(H5Aget_type) CALL(H5Aiterate2) CALL(H5Aopen) CALL(H5Aopen_by_name) CALL(H5Aread) \
     CALL(H5Awrite) CALL(H5Dcreate_anon) CALL(H5Dget_create_plist) CALL(H5Dget_num_chunks) CALL(H5Dget_offset) \
     CALL(H5Dget_space) CALL(H5Dget_space_status) CALL(H5Dget_type) CALL(H5Dopen2) CALL(H5Dread) CALL(H5Dread_chunk) \
-    CALL(H5Dvlen_reclaim) CALL(H5Dwrite_chunk) CALL(H5Eclear2) CALL(H5Eget_auto2) CALL(H5Eset_auto2) CALL(H5Ewalk2) \
+    CALL(H5Dvlen_reclaim) CALL(H5Dwrite_chunk) CALL(H5Eclear2) CALL(H5Eget_current_stack) CALL(H5Eset_current_stack) CALL(H5Eget_auto2) CALL(H5Eset_auto2) CALL(H5Ewalk2) \
     CALL(H5FDregister) CALL(H5Iget_type) CALL(H5Fclose) CALL(H5Fcreate) CALL(H5Fget_vfd_handle) CALL(H5Fopen) \
     CALL(H5Gcreate2) CALL(H5Gget_create_plist) CALL(H5Gopen2) CALL(H5Idec_ref) CALL(H5Lcreate_external) \
     CALL(H5Lcreate_hard) CALL(H5Lcreate_soft) CALL(H5Lexists) CALL(H5Lget_val) CALL(H5Lunpack_elink_val) \
@@ -119,6 +119,8 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Dvlen_reclaim (*rs_h5.H5Dvlen_reclaim)
 #define H5Dwrite_chunk (*rs_h5.H5Dwrite_chunk)
 #define H5Eclear2 (*rs_h5.H5Eclear2)
+#define H5Eget_current_stack (*rs_h5.H5Eget_current_stack)
+#define H5Eset_current_stack (*rs_h5.H5Eset_current_stack)
 #define H5Eget_auto2 (*rs_h5.H5Eget_auto2)
 #define H5Eset_auto2 (*rs_h5.H5Eset_auto2)
 #define H5Ewalk2 (*rs_h5.H5Ewalk2)

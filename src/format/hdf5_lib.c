@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REASON = 160 }; /* bytes of what libhdf5 says */
+
 /* Not every build of libhdf5 can be called by several threads, and none gets faster by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -51,28 +53,50 @@ static herr_t take_first(unsigned n, const H5E_error2_t *error, void *payload)
 {
     char *text = payload;
     if (n == 0 && error->desc != NULL) {
-        (void)snprintf(text, 160, ": %.150s", error->desc);
+        (void)snprintf(text, REASON, ": %.150s", error->desc);
     }
     return 0;
 }
 
+/* What libhdf5 says is wrong, after a colon; nothing when it says nothing. */
+static void take_reason(char why[REASON])
+{
+    why[0] = '\0';
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, why);
+    (void)H5Eclear2(H5E_DEFAULT);
+}
+
 resplit_status rs_hdf5_fail(resplit_error *err, resplit_status code, const char *format, ...)
 {
-    char text[sizeof err->message], why[160] = "";
+    char text[sizeof err->message], why[REASON];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, why);
-    (void)H5Eclear2(H5E_DEFAULT);
+    take_reason(why);
     return rs_fail(err, code, "%.800s%s", text, why);
 }
 
+/* Every call forgets what the one before had to say; this one is made between a failure and its sentence. */
 void rs_hdf5_close(hid_t id)
 {
     if (id >= 0) {
+        hid_t said = H5Eget_current_stack();
         (void)H5Idec_ref(id);
+        (void)H5Eset_current_stack(said);
     }
+}
+
+static resplit_status cannot_open(const char *path, resplit_error *err)
+{
+    char why[REASON];
+    unsigned long long has, base, wants;
+    take_reason(why);
+    return sscanf(why, ": truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu", &has, &base, &wants)
+                   == 3
+               ? rs_fail(err, RESPLIT_EFORMAT, "'%s' is truncated: it has %llu bytes, and says that it has %llu", path,
+                         has + base, wants)
+               : rs_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5%s", path, why);
 }
 
 static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *out, resplit_error *err)
@@ -84,7 +108,7 @@ static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *o
     hid_t access = rs_hdf5_access(io, false);
     *out = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : -1;
     rs_hdf5_close(access);
-    return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5", path);
+    return *out >= 0 ? RESPLIT_OK : cannot_open(path, err);
 }
 
 resplit_status rs_hdf5_open_file(const char *path, hid_t *out, resplit_error *err)

@@ -273,6 +273,9 @@ def test_files_that_are_cut(hostile, kind):
     rnd = random.Random(f"{SEED} {kind} cut")
     for k in sorted({*range(0, n, 7)}) if FULL else [0, 7, 8, 95, *rnd.sample(range(n), 8), n - 1]:
         assert one.check(one.good[:k], "out.h5" if k % 2 else "out.npy", k) == 1, k
+    for k in (n // 2, n - 1):
+        one.path.write_bytes(one.good[:k])
+        assert f"'{one.damaged}' is truncated: it has {k} bytes, and says that it has {n}" in one.run.error("info", one.opened)
 
 
 def test_chunks_that_are_damaged(run, tmp_path):
