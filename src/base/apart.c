@@ -136,6 +136,7 @@ static void settle(const rs_apart *task, pid_t parent, int fd)
         close_others(fd);
     }
 #ifdef M_PERTURB
+    (void)mallopt(M_ARENA_MAX, 1);                     /* its threads call the library one at a time */
     (void)mallopt(M_PERTURB, task->writes ? 0 : 0xa5); /* what is used after it was freed is to show */
 #endif
 }

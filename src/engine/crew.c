@@ -92,7 +92,8 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
                         run->source->dtype.byteorder == '>',
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
                         run->problem->ndim > 0 ? run->problem->target.order[run->problem->ndim - 1] : 0);
-    RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - RS_FIXED_BYTES - others, &run->budget, err));
+    RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - rs_problem_fixed(run->problem) - others,
+                         &run->budget, err));
     run->n_workers = count_workers(run);
     run->workers = calloc((size_t)run->n_workers, sizeof *run->workers);
     run->outgoing = calloc((size_t)run->n_workers * RS_OUTGOING, sizeof *run->outgoing);
@@ -132,7 +133,7 @@ void rs_run_end(rs_run *run)
         }
     }
     if (run->budget != NULL) {
-        run->actual.peak_bytes = RS_FIXED_BYTES + rs_budget_peak(run->budget)
+        run->actual.peak_bytes = rs_problem_fixed(run->problem) + rs_budget_peak(run->budget)
                                  + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES
                                  + rs_max(1, run->n_workers) * rs_problem_coder(run->problem);
     }

@@ -257,6 +257,9 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
                   : rs_array_set_offset(array, err));
     RS_TRY(rs_array_finish(array, err));
     set_cast_cost(array);
+    if (minc || array->format == &rs_format_hdf5) {
+        array->layout.coding.library = RS_HDF5_LIBRARY; /* it makes the head of each file */
+    }
     return nifti ? rs_nifti_array_end(source, array, err) : RESPLIT_OK;
 }
 

@@ -12,7 +12,10 @@
 #include "base/apart.h"
 #include "format/format.h"
 
-enum { RS_HDF5_BEGIN = 4096 }; /* of data in a file that we make: behind a sector that has the superblock */
+enum {
+    RS_HDF5_BEGIN = 4096,      /* of data in a file that we make: behind a sector that has the superblock */
+    RS_HDF5_LIBRARY = 6 << 20, /* bytes that libhdf5 takes where it is loaded during a run, with what it brings along */
+};
 
 /* Has work done apart. rs_apart_run, with all but its library and lock. */
 resplit_status rs_hdf5_apart(rs_apart task, rs_child **child, resplit_error *err);

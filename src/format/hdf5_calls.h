@@ -39,7 +39,7 @@
     CALL(H5PLset_loading_state) CALL(H5Pclose) CALL(H5Pcreate) \
     CALL(H5Pfill_value_defined) CALL(H5Pget_attr_creation_order) CALL(H5Pget_chunk) CALL(H5Pget_chunk_opts) \
     CALL(H5Pget_driver_info) CALL(H5Pget_external) CALL(H5Pget_external_count) CALL(H5Pget_fill_time) CALL(H5Pget_fill_value) \
-    CALL(H5Pget_filter2) CALL(H5Pget_layout) CALL(H5Pget_link_creation_order) CALL(H5Pget_nfilters) \
+    CALL(H5Pget_filter2) CALL(H5Pget_layout) CALL(H5Pget_mdc_config) CALL(H5Pset_mdc_config) CALL(H5Pget_link_creation_order) CALL(H5Pget_nfilters) \
     CALL(H5Pset_alloc_time) CALL(H5Pset_attr_creation_order) CALL(H5Pset_chunk) \
     CALL(H5Pset_create_intermediate_group) CALL(H5Pset_deflate) CALL(H5Pset_driver) CALL(H5Pset_fclose_degree) \
     CALL(H5Pset_fill_time) CALL(H5Pset_fill_value) CALL(H5Pset_filter) CALL(H5Pset_fletcher32) CALL(H5Pset_layout) \
@@ -158,6 +158,8 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Pget_fill_time (*rs_h5.H5Pget_fill_time)
 #define H5Pget_fill_value (*rs_h5.H5Pget_fill_value)
 #define H5Pget_filter2 (*rs_h5.H5Pget_filter2)
+#define H5Pget_mdc_config (*rs_h5.H5Pget_mdc_config)
+#define H5Pset_mdc_config (*rs_h5.H5Pset_mdc_config)
 #define H5Pget_layout (*rs_h5.H5Pget_layout)
 #define H5Pget_link_creation_order (*rs_h5.H5Pget_link_creation_order)
 #define H5Pget_nfilters (*rs_h5.H5Pget_nfilters)

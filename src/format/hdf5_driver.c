@@ -304,11 +304,26 @@ static hid_t driver_id(void)
     return id;
 }
 
+/*
+ * Of metadata that were read, 256 KiB are kept, where libhdf5 would keep up to 32 MiB: they are read in order, once. In memory, nodes of an index of
+ * chunks take eight times as much.
+ */
+static bool limit_cache(hid_t access)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    if (H5Pget_mdc_config(access, &config) < 0) {
+        return false;
+    }
+    config.set_initial_size = true;
+    config.initial_size = config.min_size = config.max_size = 256 << 10;
+    return H5Pset_mdc_config(access, &config) >= 0;
+}
+
 /* Files that are made are closed with everything in them. Those of others are not: virtual datasets find them only so. */
 hid_t rs_hdf5_access(const rs_hdf5_io *io, bool made)
 {
     hid_t id = driver_id(), access = id >= 0 ? H5Pcreate(H5P_FILE_ACCESS) : -1;
-    bool done = access >= 0 && H5Pset_driver(access, id, io) >= 0
+    bool done = access >= 0 && H5Pset_driver(access, id, io) >= 0 && limit_cache(access)
                 && H5Pset_fclose_degree(access, made ? H5F_CLOSE_STRONG : H5F_CLOSE_WEAK) >= 0;
     if (!done && access >= 0) {
         (void)H5Pclose(access);

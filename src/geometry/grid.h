@@ -18,6 +18,7 @@ typedef struct rs_coding {
     int64_t staging; /* bytes of staging that a worker needs for an encoded one */
     int64_t item;    /* bytes of an element in the files, when it is cast; else 0 */
     int64_t coder;   /* and for its codecs */
+    int64_t library; /* and all of them together, for a library that moves no data */
     double seconds;  /* of one processor, per byte of elements */
     double ratio;    /* stored bytes per byte of elements, about */
 } rs_coding;

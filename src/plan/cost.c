@@ -252,7 +252,7 @@ static int64_t least_staging(const rs_problem *problem, const rs_plan *plan)
 
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
 {
-    return saturating_add(RS_FIXED_BYTES, least_staging(problem, plan));
+    return saturating_add(rs_problem_fixed(problem), least_staging(problem, plan));
 }
 
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.c - two layouts become one problem. */
-#include "plan/problem.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,6 +113,11 @@ int64_t rs_problem_staging(const rs_problem *problem)
 int64_t rs_problem_coder(const rs_problem *problem)
 {
     return problem->source.coding.coder + problem->target.coding.coder;
+}
+
+int64_t rs_problem_fixed(const rs_problem *problem)
+{
+    return RS_FIXED_BYTES + problem->source.coding.library + problem->target.coding.library;
 }
 
 static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)

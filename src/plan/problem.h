@@ -46,6 +46,9 @@ void rs_problem_unpack(rs_problem *problem, uint32_t unpacked);
 int64_t rs_problem_staging(const rs_problem *problem);
 int64_t rs_problem_coder(const rs_problem *problem);
 
+/* RS_FIXED_BYTES, and libraries that are loaded during a run. */
+int64_t rs_problem_fixed(const rs_problem *problem);
+
 /* Two problems with the same hash have the same plans. */
 uint64_t rs_problem_hash(const rs_problem *problem);
 
