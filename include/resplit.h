@@ -181,7 +181,7 @@ typedef struct resplit_target {
 
 /* What is known about an array; see resplit_array_info. */
 typedef struct resplit_info {
-    const char *path;    /* NULL when only described                                           */
+    const char *path;    /* NULL when only described, or in memory                             */
     const char *format;  /* see resplit_format_name                                            */
     const char *dtype;   /* as in a .npy header: "<u2"; a list of fields for records           */
     int64_t itemsize;    /* bytes of one element                                               */
@@ -235,8 +235,26 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_create(const char *p
 /* Lets a target replace the array that is at its path, when the new one is complete: for targets that resplit_plan_load made. */
 RESPLIT_API void resplit_array_overwrite(resplit_array *target);
 
+/*
+ * An array in the caller's memory, as a source or to compare with: of `spec`, shape, dtype and order count. `strides`, in bytes, one
+ * for each axis, of any sign, say where elements are from `memory` on, which is the first; NULL: one after the other. Borrows
+ * the memory, and reads it while a call uses the array; nobody may change it meanwhile. Its elements are no seeks and no
+ * bytes read. A run from memory cannot be resumed.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_wrap(const void *memory, const int64_t *strides,
+                                                                 const resplit_spec *spec, resplit_array **out,
+                                                                 resplit_error *err);
+
 /* Borrowed; lives as long as the array. */
 RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
+
+/*
+ * The attributes of a Zarr array or of a dataset of an HDF5 file, as the text of a JSON object, in which NaN and Infinity may occur as
+ * numbers; "{}" for other formats. Of HDF5, texts, numbers and truth values are told, others are left out. The caller frees *out with
+ * free().
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_attributes(const resplit_array *array, char **out,
+                                                                       resplit_error *err);
 
 RESPLIT_API void resplit_array_close(resplit_array *array);
 
@@ -477,6 +495,10 @@ RESPLIT_API const char *resplit_group_name(const resplit_group *group, int64_t i
 RESPLIT_API const char *resplit_group_place(const resplit_group *group, int64_t i);
 RESPLIT_API const char *resplit_group_format(const resplit_group *group, int64_t i);
 
+/* The attributes of the group, as those of an array. Of one that is to be made, its source's. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_attributes(const resplit_group *group, char **out,
+                                                                       resplit_error *err);
+
 /* Finds out which arrays are levels of the OME-Zarr multiscale image that the group is. RESPLIT_EINVAL: it is none. */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_levels(resplit_group *group, resplit_error *err);
 RESPLIT_API bool resplit_group_is_level(const resplit_group *group, int64_t i);
@@ -528,6 +550,19 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_verify(const resplit_array
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory,
                                                                   const resplit_run_options *options, uint64_t *out,
                                                                   resplit_error *err);
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/*
+ * Reads the box from `start` (included) to `stop` (not) of an array into the caller's memory, from `out` on: in C order, or where
+ * `strides`, in bytes, one for each axis, say; no two elements may lie at the same place. Start NULL: from the first, stop NULL: to the
+ * last. Elements are as they are stored, in the array's type and byte order. Uses at most `memory` bytes beside. After a failure
+ * some of the elements have been read. `options` may be NULL.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_read(const resplit_array *array, const int64_t *start,
+                                                                 const int64_t *stop, void *out, const int64_t *strides,
+                                                                 int64_t memory, const resplit_run_options *options,
+                                                                 resplit_error *err);
 
 /* ---- This machine -------------------------------------------------------------------------- */
 

@@ -151,14 +151,18 @@ resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device
     return RESPLIT_OK;
 }
 
-/* What cannot be decoded can only be copied. */
-static resplit_status check_readable(const resplit_array *array, resplit_error *err)
+static const char *name_of(const resplit_array *array)
+{
+    return array->path != NULL ? array->path : array->memory != NULL ? "the array in memory" : "the array";
+}
+
+resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err)
 {
     const resplit_error *why = rs_array_opaque(array);
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED,
                                  "'%.300s' can only be copied with the chunks and codecs it has: %.600s",
-                                 array->path != NULL ? array->path : "the array", why->message);
+                                 name_of(array), why->message);
 }
 
 /* A target knows what is cast to its type, and a source of another type has other values. */
@@ -213,9 +217,9 @@ resplit_status rs_api_problem(const resplit_array *source, const resplit_array *
         out->target.coding = out->source.coding;
         return RESPLIT_OK;
     }
-    resplit_status rc = check_readable(source, err);
+    resplit_status rc = rs_api_check_readable(source, err);
     if (rc == RESPLIT_OK) {
-        rc = check_readable(target, err);
+        rc = rs_api_check_readable(target, err);
     }
     if (rc != RESPLIT_OK) {
         rs_problem_release(out);
@@ -385,22 +389,22 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
 
 static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
 {
-    if (a == NULL || b == NULL || a->path == NULL || b->path == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "two arrays with files are needed to compare them");
+    if (a == NULL || b == NULL || !rs_array_is_there(a) || !rs_array_is_there(b)) {
+        return rs_fail(err, RESPLIT_EINVAL, "two arrays with elements are needed to compare them");
     }
     if (!rs_dtype_same_values(&a->dtype, &b->dtype)
         || (a->dtype.byteorder != b->dtype.byteorder && a->dtype.swap_size == 0)) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' has elements of type %.100s, '%s' of type %.100s", a->path,
-                       a->dtype.descr, b->path, b->dtype.descr);
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' has elements of type %.100s, '%s' of type %.100s", name_of(a),
+                       a->dtype.descr, name_of(b), b->dtype.descr);
     }
     if (a->layout.ndim != b->layout.ndim) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' has %d axes, '%s' has %d", a->path, a->layout.ndim, b->path,
+        return rs_fail(err, RESPLIT_EINVAL, "'%s' has %d axes, '%s' has %d", name_of(a), a->layout.ndim, name_of(b),
                        b->layout.ndim);
     }
     for (int d = 0; d < a->layout.ndim; d++) {
         if (a->info.shape[d] != b->info.shape[d]) {
-            return rs_fail(err, RESPLIT_EINVAL, "'%s' has %lld elements along axis %d, '%s' has %lld", a->path,
-                           (long long)a->info.shape[d], d, b->path, (long long)b->info.shape[d]);
+            return rs_fail(err, RESPLIT_EINVAL, "'%s' has %lld elements along axis %d, '%s' has %lld", name_of(a),
+                           (long long)a->info.shape[d], d, name_of(b), (long long)b->info.shape[d]);
         }
     }
     return RESPLIT_OK;
@@ -421,8 +425,8 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
                              "compared: %.300s",
                              a->path, b->path, rs_array_opaque(a)->message);
     }
-    RS_TRY(check_readable(a, err));
-    RS_TRY(check_readable(b, err));
+    RS_TRY(rs_api_check_readable(a, err));
+    RS_TRY(rs_api_check_readable(b, err));
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
@@ -441,14 +445,14 @@ resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, c
 {
     static const int64_t origin[RS_MAX_NDIM];
     *out = 0;
-    if (array == NULL || array->path == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "an array with files is needed to read its values");
+    if (array == NULL || !rs_array_is_there(array)) {
+        return rs_fail(err, RESPLIT_EINVAL, "an array with elements is needed to read its values");
     }
-    RS_TRY(check_readable(array, err));
+    RS_TRY(rs_api_check_readable(array, err));
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "copy", .memory = memory};
-    RS_TRY(rs_problem_make(&array->layout, &array->layout, origin, &problem, err));
+    RS_TRY(rs_problem_make_reading(&array->layout, origin, array->info.shape, &problem, err));
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_fingerprint(&problem, &plan, array, options, out, err);

@@ -27,6 +27,9 @@ bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *targ
 /* The way in which the problem of two arrays has this hash; 0, too, if none has. */
 uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, uint64_t hash);
 
+/* What cannot be decoded can only be copied. */
+resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
+
 /* Fills the public view of a problem and its plan. */
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);
 

@@ -15,6 +15,7 @@
 #include "engine/output.h"
 #include "engine/run.h"
 #include "format/group.h"
+#include "format/zarr.h"
 #include "plan/problem.h"
 
 #include <errno.h>
@@ -42,6 +43,22 @@ static resplit_status no_memory(resplit_error *err)
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
+
+resplit_status resplit_group_attributes(const resplit_group *group, char **out, resplit_error *err)
+{
+    rs_text text = {0};
+    *out = NULL;
+    if (group == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "attributes are those of a group");
+    }
+    resplit_status rc = rs_zarr_group_attributes(group->list.path, &text, err);
+    if (rc != RESPLIT_OK) {
+        rs_text_release(&text);
+        return rc;
+    }
+    *out = text.s; /* moved */
+    return RESPLIT_OK;
+}
 
 bool resplit_is_group(const char *path)
 {

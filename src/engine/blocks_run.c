@@ -26,11 +26,16 @@ static resplit_status read_slice(rs_worker *worker, const rs_block_file *from, c
     return RESPLIT_OK;
 }
 
+static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view)
+{
+    return run->unsummed ? 0 : rs_fingerprint_box(&run->weights, run->problem->ndim, box, view);
+}
+
 /* A block that is missing, and means the same when it is missing in the target. */
 static bool stays_missing(const rs_run *run)
 {
     const resplit_array *source = run->source, *target = run->target;
-    return target->fill != NULL && !target->write_empty
+    return !run->only_reads && target->fill != NULL && !target->write_empty
            && memcmp(source->fill, target->fill, (size_t)run->problem->itemsize) == 0;
 }
 
@@ -52,8 +57,7 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     while (rs_slices_next(&slices, &slice)) {
         RS_TRY(read_slice(worker, from, &slice, &data, reading, err));
         rs_view view = rs_view_of(problem->ndim, problem->target.order, &slice, problem->itemsize, data);
-        outgoing->fingerprint =
-            rs_fingerprint_add(outgoing->fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &slice, &view));
+        outgoing->fingerprint = rs_fingerprint_add(outgoing->fingerprint, sum_up(run, &slice, &view));
         if (from->missing && stays_missing(run)) {
             rs_block_file none = {.layout = &problem->target, .stored = &write->stored};
             rs_file_count(&none, &slice, &worker->cursor);
@@ -80,7 +84,7 @@ static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs
         RS_TRY(read_slice(worker, from, box, &data, reading, err));
     }
     piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
-    outgoing->fingerprint = rs_fingerprint_box(&run->weights, problem->ndim, &write->box, &piece.view);
+    outgoing->fingerprint = sum_up(run, &write->box, &piece.view);
     return run->whole_sink(worker, write, &piece, err);
 }
 

@@ -233,12 +233,12 @@ static bool any_done(const rs_time now)
 
 /*
  * Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. What may be wrong
- * (RESPLIT_EINTERNAL) is not kept.
+ * (RESPLIT_EINTERNAL) is not kept, nor what came from memory, which may be another the next time.
  */
 static void keep_what_is_done(const rs_run *run, rs_output *output, resplit_status rc, resplit_error *err)
 {
     rs_progress now = rs_run_progress(run);
-    bool keep = rc != RESPLIT_EINTERNAL && any_done(now.now) && output->journal.fd >= 0;
+    bool keep = rc != RESPLIT_EINTERNAL && any_done(now.now) && output->journal.fd >= 0 && run->source->memory == NULL;
     if (keep && rs_time_before(output->journal.noted, now.now)) {
         (void)rs_journal_note(&output->journal, &now, NULL);
     }

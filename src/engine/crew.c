@@ -56,7 +56,8 @@ static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit
     if (source->encoded && !run->problem->verbatim) {
         RS_TRY(rs_coder_new(&source->chain, rs_array_coded_bytes(source), false, &worker->decoder, err));
     }
-    if (target->encoded && !run->problem->verbatim) { /* a target that is only compared with is decoded */
+    if (target->encoded && !run->problem->verbatim
+        && !run->only_reads) { /* a target that is only compared with is decoded */
         RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
     }
     return RESPLIT_OK;

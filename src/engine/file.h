@@ -35,6 +35,8 @@ typedef struct rs_block_file {
     const resplit_array *array;
     int64_t index[RS_MAX_NDIM]; /* in the whole array */
     bool missing;               /* there is no such file, which means a block full of array->fill */
+    const char *memory;         /* the block is no file: its first element; else NULL */
+    const int64_t *strides;     /* of it, in bytes */
 } rs_block_file;
 
 /* Where the last transfer of a step ended, and how many runs there were: a transfer that does not continue the one before

@@ -251,6 +251,12 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes
     char name[RS_NAME_MAX];
     bool fresh;
     rs_open_file old = {.block = -1}, opened;
+    if (files->array->memory != NULL) {
+        *out = (rs_block_file){.fd = -1, .direct = -1, .path = "memory", .array = files->array};
+        out->memory = files->array->memory;
+        out->strides = files->array->strides;
+        return RESPLIT_OK;
+    }
     RS_TRY(rs_array_block_name(files->array, index, name, err));
     RS_TRY(rs_path_join(files->root, name, path, err));
     *out = (rs_block_file){.fd = -1,
@@ -291,7 +297,7 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes
 void rs_files_put(rs_files *files, const rs_block_file *block, bool done)
 {
     rs_open_file old = {.block = -1};
-    if (block->missing) {
+    if (block->missing || block->memory != NULL) {
         return;
     }
     (void)pthread_mutex_lock(&files->lock);

@@ -27,7 +27,8 @@ resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan
                   .target = array,
                   .options = options,
                   .sink = forget,
-                  .whole_sink = forget_whole};
+                  .whole_sink = forget_whole,
+                  .only_reads = true};
     rs_direct direct;
     RS_TRY(rs_run_direct(options, &direct, err));
     rs_files_init(&run.sources, array, array->path, false, direct);

@@ -319,8 +319,8 @@ static resplit_status begin_at(rs_output *output, const char *source, bool resum
     output->journal.fd = -1;
     *earlier = RS_EARLIER_NONE;
     *done = (rs_progress){{0, 0}, 0};
-    if (output->site.path == NULL || source == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no files to read or write");
+    if (output->site.path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a target that is only described has no files to write");
     }
     RS_TRY(begin(output, source, resume, id, plan, earlier, done, err));
     if (*earlier == RS_EARLIER_ALL) { /* only the part is left to remove */
@@ -338,7 +338,9 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
 {
     output->array = array;
     output->site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
-    return begin_at(output, source->path, resume, id, plan, earlier, done, err);
+    return rs_array_is_there(source)
+               ? begin_at(output, source->path, resume, id, plan, earlier, done, err)
+               : rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no elements to read");
 }
 
 resplit_status rs_output_begin_group(rs_output *output, const char *path, const char *source, bool overwrite,

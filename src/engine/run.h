@@ -103,6 +103,8 @@ struct rs_run {
     rs_spilling *spilling;     /* of a plan that spills; else NULL */
     rs_stream *stream;         /* of a source that is read as one; else NULL */
     bool sliced;               /* the sink wants no more than a staging area at a time */
+    bool only_reads;           /* the target stands for the source: none of its blocks is coded */
+    bool unsummed;             /* nobody asks for the fingerprint */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */
     rs_progress resumed; /* what an earlier run had done */
@@ -231,6 +233,10 @@ resplit_status rs_run_direct(const resplit_run_options *options, rs_direct *dire
 /* Reads the array block by block; the plan is a copy of it onto itself. */
 resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
                                   const resplit_run_options *options, uint64_t *out, resplit_error *err);
+
+/* Reads the box of an array that the problem is about into the caller's memory. */
+resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
+                           const resplit_run_options *options, const rs_view *out, resplit_error *err);
 
 /* Compares the values of two arrays of the same shape and type. */
 resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,

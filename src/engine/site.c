@@ -53,11 +53,13 @@ resplit_status rs_site_check_apart(const rs_site *site, const char *source, resp
 {
     char to[RS_PATH_MAX], from[RS_PATH_MAX], parent[RS_PATH_MAX];
     RS_TRY(real_path(site->path, to, err));
-    RS_TRY(real_path(source, from, err));
-    if (strcmp(to, from) == 0) {
+    if (source != NULL) {
+        RS_TRY(real_path(source, from, err));
+    }
+    if (source != NULL && strcmp(to, from) == 0) {
         return rs_fail(err, RESPLIT_EINVAL, "source and target are the same: '%s'", site->path);
     }
-    if (lies_in(to, from) || lies_in(from, to)) {
+    if (source != NULL && (lies_in(to, from) || lies_in(from, to))) {
         return rs_fail(err, RESPLIT_EINVAL, "source '%s' and target '%s' lie one inside the other", source, site->path);
     }
     RS_TRY(rs_path_parent(to, parent, err));

@@ -352,6 +352,15 @@ resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_ar
     return array->hdf5 == NULL ? RESPLIT_OK : rs_hdf5_seal(array, path, entry, payload, err);
 }
 
+resplit_status rs_array_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    const rs_text *kept = array->zarr != NULL ? &array->zarr->attributes : NULL;
+    if (array->hdf5 != NULL && array->path != NULL) {
+        return rs_hdf5_attributes(array, out, err);
+    }
+    return rs_text_add(out, err, "%s", kept != NULL && kept->n > 0 ? kept->s : "{}");
+}
+
 resplit_status rs_array_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
 {
     return rs_hdf5_fetch(array, index, out, err);

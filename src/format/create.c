@@ -32,7 +32,7 @@ static resplit_status check_suffix(const rs_format *format, const char *name, re
 static resplit_status choose_format(const char *path, const resplit_array *source, const resplit_target *target,
                                     const rs_format **out, resplit_error *err)
 {
-    *out = source->format;
+    *out = source->memory == NULL ? source->format : &rs_format_npy;
     if (target->format != NULL) {
         *out = rs_format_by_name(target->format);
         if (*out == NULL) {

@@ -58,21 +58,23 @@ const rs_format *rs_format_by_suffix(const char *path); /* NULL: none */
 
 struct resplit_array {
     const rs_format *format;
-    char *path; /* owned; NULL when only described */
+    char *path; /* owned; NULL when only described, or in memory */
     rs_dtype dtype;
-    rs_layout layout;            /* the whole array; axes borrow from cuts */
-    char order;                  /* 'C' or 'F', the same as layout.order */
-    int64_t *cuts[RS_MAX_NDIM];  /* owned positions of uneven axes, else NULL */
-    char *pattern;               /* owned; NULL: one file, the path itself */
-    int64_t data_offset;         /* of every block, when offsets is NULL */
-    int64_t *offsets;            /* owned; per block in C order, when they differ; -1: it is missing */
-    int64_t origin[RS_MAX_NDIM]; /* a target: where it lies in its source */
-    bool overwrite;              /* a target: replace what is there */
-    uint64_t stamp;              /* of an array that was opened: changes when a block file is written */
-    uint64_t fingerprint;        /* of the values, as the manifest says; 0: it does not */
-    bool encoded;                /* blocks are read and written whole, through the chain, as long as the grid is */
-    rs_chain chain;              /* how the elements of a block become stored bytes; none: as they are */
-    char *fill;                  /* owned; the element that missing blocks are full of; NULL: none may be missing */
+    rs_layout layout;             /* the whole array; axes borrow from cuts */
+    char order;                   /* 'C' or 'F', the same as layout.order */
+    const char *memory;           /* borrowed; the first element of an array in memory; NULL: it is not */
+    int64_t strides[RS_MAX_NDIM]; /* of such an array, in bytes; any sign */
+    int64_t *cuts[RS_MAX_NDIM];   /* owned positions of uneven axes, else NULL */
+    char *pattern;                /* owned; NULL: one file, the path itself */
+    int64_t data_offset;          /* of every block, when offsets is NULL */
+    int64_t *offsets;             /* owned; per block in C order, when they differ; -1: it is missing */
+    int64_t origin[RS_MAX_NDIM];  /* a target: where it lies in its source */
+    bool overwrite;               /* a target: replace what is there */
+    uint64_t stamp;               /* of an array that was opened: changes when a block file is written */
+    uint64_t fingerprint;         /* of the values, as the manifest says; 0: it does not */
+    bool encoded;                 /* blocks are read and written whole, through the chain, as long as the grid is */
+    rs_chain chain;               /* how the elements of a block become stored bytes; none: as they are */
+    char *fill;                   /* owned; the element that missing blocks are full of; NULL: none may be missing */
     rs_cast cast;        /* a target: how values become its own; until then, and in its layout, they are the source's */
     char *pad;           /* owned; with a cast, the source's element that is put outside the array; else NULL */
     char *wished_codec;  /* owned; a target: as it was asked for; NULL: as the source */
@@ -97,7 +99,15 @@ resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit
 resplit_status rs_array_describe(const resplit_spec *spec, resplit_array **out, resplit_error *err);
 resplit_status rs_array_create(const char *path, const resplit_array *source, const resplit_target *target,
                                resplit_array **out, resplit_error *err);
+resplit_status rs_array_wrap(const void *memory, const int64_t *strides, const resplit_spec *spec, resplit_array **out,
+                             resplit_error *err);
 void rs_array_close(resplit_array *array);
+
+/* Has it elements, in files or in memory, or is it only described? */
+static inline bool rs_array_is_there(const resplit_array *array)
+{
+    return array->path != NULL || array->memory != NULL;
+}
 
 /* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of the whole
    array. */
@@ -147,6 +157,9 @@ bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b);
 /* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it; also for a header beside one file. */
 typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
+
+/* Appends the attributes of an array as a JSON object; {}: it has none, or its format has none. */
+resplit_status rs_array_attributes(const resplit_array *array, rs_text *out, resplit_error *err);
 
 /* ---- Nodes: Zarr arrays, and groups of nodes ---- */
 

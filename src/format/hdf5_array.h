@@ -32,6 +32,9 @@ resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, c
 /* Every stored block is what the chain makes of it: no stage was left out for any. */
 bool rs_hdf5_is_uniform(const resplit_array *array);
 
+/* The attributes of a dataset that is there, as a JSON object; what JSON has no word for is left out. */
+resplit_status rs_hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err);
+
 /* What a target will be, in words, for those who compare. */
 resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, resplit_error *err);
 

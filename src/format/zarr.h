@@ -120,6 +120,9 @@ resplit_status rs_zarr_multiscale(const char *path, rs_zarr_visit *visit, void *
 /* The group at `path` for a store of this version (0: as it is): attributes byte for byte, no consolidated metadata. */
 resplit_status rs_zarr_group_print(const char *path, int version, rs_zarr_file *add, void *payload, resplit_error *err);
 
+/* Its attributes: an object. */
+resplit_status rs_zarr_group_attributes(const char *path, rs_text *out, resplit_error *err);
+
 bool rs_zarr_has_consolidated(const char *path);
 
 /* Writes the consolidated metadata of the group at `path`, from what is on disk. */

@@ -208,6 +208,15 @@ static resplit_status group_texts(const char *path, int version, rs_text *attrib
     return rc;
 }
 
+resplit_status rs_zarr_group_attributes(const char *path, rs_text *out, resplit_error *err)
+{
+    rs_text extra = {0};
+    int version = rs_zarr_is_group(path);
+    resplit_status rc = version == 0 ? RESPLIT_OK : group_texts(path, version, out, &extra, err);
+    rs_text_release(&extra);
+    return rc == RESPLIT_OK && out->n == 0 ? rs_text_add(out, err, "{}") : rc;
+}
+
 /* Byte for byte what is on disk. */
 static resplit_status print_as_it_is(const char *path, int version, rs_zarr_file *add, void *payload,
                                      resplit_error *err)

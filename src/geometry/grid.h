@@ -29,6 +29,7 @@ typedef struct rs_layout {
     int order[RS_MAX_NDIM]; /* axes from the slowest to the fastest in a block: 0,1,2 is C order */
     bool atomic;            /* a block can only be read or written whole, as when it is compressed */
     bool sequential;        /* a block can only be read forwards, once, as a stream */
+    bool in_memory;         /* of a source: nothing is read from a file, so nothing is a seek */
     rs_coding coding;       /* of atomic blocks that are encoded */
 } rs_layout;
 

@@ -93,7 +93,7 @@ static resplit_status check_step(check *c, const rs_step *step, resplit_error *e
         if (!reads && (c->read[number >> 3] >> (number & 7) & 1) == 0) {
             return rs_fail(err, RESPLIT_EINTERNAL, "element %lld is written before it is read", (long long)number);
         }
-        runs += layout->atomic ? elements == 0 : place != last + 1;
+        runs += layout->in_memory ? 0 : layout->atomic ? elements == 0 : place != last + 1;
         last = place;
         elements++;
     } while (next_in_order(layout, &step->box, at));

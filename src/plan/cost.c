@@ -68,6 +68,9 @@ rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers)
 int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
 {
     int64_t full = 1, runs = 0; /* of the axes faster than the one at hand */
+    if (layout->in_memory) {
+        return 0;
+    }
     if (layout->atomic) {
         for (int d = 0; d < layout->ndim; d++) {
             full *= pieces[d].full + pieces[d].part;
@@ -84,7 +87,7 @@ int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces)
 
 int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces)
 {
-    int64_t bytes = layout->itemsize;
+    int64_t bytes = layout->in_memory ? 0 : layout->itemsize;
     for (int d = 0; d < layout->ndim; d++) {
         bytes = saturating_mul(bytes, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
     }

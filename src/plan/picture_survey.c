@@ -94,8 +94,10 @@ static resplit_status walk(const rs_problem *problem, const rs_plan *plan, rs_su
         int64_t number = rs_buffer_number(plan, steps.at), volume = rs_box_volume(problem->ndim, &step.box);
         const rs_layout *layout = layouts[step.kind == RS_STEP_WRITE];
         int64_t runs = rs_box_runs(problem->ndim, layout->order, &step.stored, &step.box, &items);
-        survey->seeks[step.kind == RS_STEP_WRITE][rs_layout_block_number(layout, step.block)] +=
-            layout->atomic ? 1 : runs;
+        survey->seeks[step.kind == RS_STEP_WRITE][rs_layout_block_number(layout, step.block)] += layout->in_memory ? 0
+                                                                                                 : layout->atomic
+                                                                                                     ? 1
+                                                                                                     : runs;
         if (number != last) {
             note_after(survey, bin_of(survey, last), last, held);
             last = number;

@@ -90,8 +90,11 @@ resplit_cost rs_plan_floor(const rs_problem *problem)
         return (resplit_cost){0};
     }
     int64_t bytes = problem->n_elements * problem->itemsize;
-    return (resplit_cost){
-        .read_seeks = problem->n_source, .write_seeks = problem->n_target, .bytes_read = bytes, .bytes_written = bytes};
+    bool read = !problem->source.in_memory;
+    return (resplit_cost){.read_seeks = read ? problem->n_source : 0,
+                          .write_seeks = problem->n_target,
+                          .bytes_read = read ? bytes : 0,
+                          .bytes_written = bytes};
 }
 
 uint64_t rs_plan_hash(const rs_plan *plan)

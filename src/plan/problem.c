@@ -26,21 +26,17 @@ static void set_window(const rs_layout *layout, const int64_t *start, const int6
     }
 }
 
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
-                               resplit_error *err)
+/* Both sides, seen through a box of this shape that starts where they say. */
+static resplit_status make(const rs_layout *source, const int64_t *start, const rs_layout *target,
+                           const int64_t *target_start, const int64_t *shape, rs_problem *out, resplit_error *err)
 {
-    static const int64_t zero[RS_MAX_NDIM];
     int64_t skipped[RS_MAX_NDIM];
     *out = (rs_problem){.ndim = target->ndim, .itemsize = target->itemsize};
-    if (source->ndim != target->ndim || source->itemsize != target->itemsize) {
-        return rs_fail(err, RESPLIT_EINVAL, "source has %d axes of %lld bytes an element, target %d of %lld",
-                       source->ndim, (long long)source->itemsize, target->ndim, (long long)target->itemsize);
-    }
     for (int d = 0; d < target->ndim; d++) {
-        out->shape[d] = target->axis[d].extent;
-        if (origin[d] < 0 || out->shape[d] > source->axis[d].extent - origin[d]) {
+        out->shape[d] = shape[d];
+        if (start[d] < 0 || shape[d] < 0 || shape[d] > source->axis[d].extent - start[d]) {
             return rs_fail(err, RESPLIT_EINVAL, "axis %d: %lld elements from %lld on are outside the source's %lld", d,
-                           (long long)out->shape[d], (long long)origin[d], (long long)source->axis[d].extent);
+                           (long long)shape[d], (long long)start[d], (long long)source->axis[d].extent);
         }
     }
     int64_t room = room_needed(source) + room_needed(target);
@@ -49,14 +45,39 @@ resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target,
         return rs_fail_errno(err, ENOMEM, "cannot allocate %lld cut positions", (long long)room);
     }
     int64_t *next = out->cuts;
-    set_window(source, origin, out->shape, &out->source, out->source_index, &next);
-    set_window(target, zero, out->shape, &out->target, skipped, &next);
+    set_window(source, start, out->shape, &out->source, out->source_index, &next);
+    set_window(target, target_start, out->shape, &out->target, skipped, &next);
+    out->target.in_memory = false;
     int64_t n_elements;
     if (!rs_layout_count(&out->source, &out->n_source, &n_elements)
         || !rs_layout_count(&out->target, &out->n_target, &out->n_elements)) {
         rs_problem_release(out);
         return rs_fail(err, RESPLIT_EINVAL, "the array is too large: bytes and blocks must fit 63 bits");
     }
+    return RESPLIT_OK;
+}
+
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
+                               resplit_error *err)
+{
+    static const int64_t zero[RS_MAX_NDIM];
+    int64_t shape[RS_MAX_NDIM] = {0};
+    *out = (rs_problem){0};
+    if (source->ndim != target->ndim || source->itemsize != target->itemsize) {
+        return rs_fail(err, RESPLIT_EINVAL, "source has %d axes of %lld bytes an element, target %d of %lld",
+                       source->ndim, (long long)source->itemsize, target->ndim, (long long)target->itemsize);
+    }
+    for (int d = 0; d < target->ndim; d++) {
+        shape[d] = target->axis[d].extent;
+    }
+    return make(source, origin, target, zero, shape, out, err);
+}
+
+resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *start, const int64_t *shape,
+                                       rs_problem *out, resplit_error *err)
+{
+    RS_TRY(make(array, start, array, start, shape, out, err));
+    out->target.coding = (rs_coding){0};
     return RESPLIT_OK;
 }
 
@@ -104,7 +125,8 @@ static uint64_t mix_layout(uint64_t hash, const rs_layout *layout)
         }
         hash = rs_mix(hash, layout->order[d]);
     }
-    return layout->atomic ? rs_mix(hash, layout->atomic) : hash;
+    hash = layout->atomic ? rs_mix(hash, layout->atomic) : hash;
+    return layout->in_memory ? rs_mix(hash, 2) : hash;
 }
 
 uint64_t rs_problem_hash(const rs_problem *problem)

@@ -35,6 +35,10 @@ resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target,
                                resplit_error *err);
 void rs_problem_release(rs_problem *problem);
 
+/* The box [start, start + shape) of an array, to be read block by block: the target is cut as the source, and its blocks are not coded. */
+resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *start, const int64_t *shape,
+                                       rs_problem *out, resplit_error *err);
+
 /* Sees blocks as if they were plain. */
 void rs_problem_unpack(rs_problem *problem, uint32_t unpacked);
 

@@ -31,7 +31,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
         rs_plan_cut_groups(plan, d, &problem->target.axis[d], 1);
     }
     plan->kind = RS_PLAN_COPY;
-    if (problem->source.coding.staging > 0 || problem->target.coding.staging > 0) {
+    if (problem->target.coding.staging > 0) {
         plan->n_staging = 2; /* decoded from one, encoded in the other */
     }
     int64_t fixed = rs_plan_fixed(problem, plan);
