@@ -84,7 +84,7 @@ resplit_status resplit_array_read(const resplit_array *array, const int64_t *sta
                                   resplit_error *err)
 {
     int64_t from[RS_MAX_NDIM] = {0}, shape[RS_MAX_NDIM] = {0};
-    resplit_error why = {.code = RESPLIT_OK};
+    resplit_error why = {.code = RESPLIT_OK}, other = why;
     if (array == NULL || !rs_array_is_there(array)) {
         return rs_fail(err, RESPLIT_EINVAL, "an array with elements is needed to read them");
     }
@@ -97,7 +97,8 @@ resplit_status resplit_array_read(const resplit_array *array, const int64_t *sta
     resplit_status rc = read_as(array, from, shape, 0, memory, options, &to, &why);
     /* one compressed file that is larger than memory is read forwards */
     if (rc == RESPLIT_EBUDGET && rs_array_can_be_plain(array) && array->info.n_blocks == 1) {
-        rc = read_as(array, from, shape, RS_STREAMED_SOURCE, memory, options, &to, &why);
+        rc = read_as(array, from, shape, RS_STREAMED_SOURCE, memory, options, &to, &other);
+        why = rc != RESPLIT_EBUDGET || other.needed_bytes < why.needed_bytes ? other : why;
     }
     return rc == RESPLIT_OK ? rc : rs_fail_with(err, &why);
 }
