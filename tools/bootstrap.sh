@@ -6,7 +6,7 @@
 # usage: tools/bootstrap.sh build|test|check|fuzz|bench
 #
 #   build   compiler, CMake, Ninja, liburing, libhdf5, the libraries of codecs
-#   test    build, and C++ compiler, cmocka, strace, Python with a virtual environment in build/venv
+#   test    build, and C++ compiler, cmocka, strace, Python and its headers, with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
 #   bench   as test
@@ -31,6 +31,7 @@ need() {
 have() { command -v "$1"; }
 compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" - -o /dev/null; }
 includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
+python_headers() { python3 -c 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")'; }
 hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
@@ -57,6 +58,7 @@ look() {
     need "g++" compiles c++ -x c++
     need python3 have python3
     need python3-venv python3 -c 'import venv, ensurepip'
+    need python3-dev python_headers
     case $what in
         test | bench)
             need strace have strace

@@ -16,7 +16,7 @@ step() {
     "$@" || failed+=("$name")
 }
 
-c_files() { find src cli include tests bench -name '*.[ch]' | sort; }
+c_files() { find src cli include python tests bench -name '*.[ch]' | sort; }
 scripts() {
     printf '.ci/run\n'
     find tools tests bench -name '*.sh' | sort
@@ -52,6 +52,8 @@ gcc_build() { tools/build.sh gcc && python3 tools/check_exports.py include/respl
 
 sanitizers() { tools/build.sh asan && tools/test.sh asan; }
 
+python_types() { build/venv/bin/python -m mypy; }
+
 no_stray_paths() {
     # A file that names a home or a checkout works on one machine only.
     ! git grep -nIE '/(home|root|Users)/[a-z]' -- . ':!tests/fuzz/corpus' ':!tools/check.sh'
@@ -62,6 +64,7 @@ step "format" format
 step "shell scripts" shell_syntax
 step "man page" man_page
 step "paths" no_stray_paths
+step "python: types" python_types
 step "gcc: warnings, exports" gcc_build
 step "clang: warnings" tools/build.sh clang
 step "clang-tidy" tidy

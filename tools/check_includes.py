@@ -22,6 +22,7 @@ ROOMS = {
     "engine": ["resplit.h", "base", "geometry", "plan", "codec", "format/format.h", "format/dtype.h"],
     "api": ["resplit.h", "api.h", "base", "geometry", "plan", "codec", "format", "engine"],
     "cli": ["resplit.h"],
+    "python": ["resplit.h"],
 }
 
 # Libraries that are not the system's, and who may use them.
@@ -36,6 +37,7 @@ LIBRARIES = {
     "hdf5.h": ["format"],
     "H5FDdevelop.h": ["format"],
     "zlib.h": ["codec"],
+    "Python.h": ["python"],
 }
 
 BANNED = {
@@ -71,7 +73,7 @@ def check_include(room, bracket, name):
         if library in ROOMS or name == "resplit.h":
             return f"<{name}> is ours: write it in quotes"
         return None
-    if room == "cli":
+    if room in ("cli", "python"):
         allowed = name == "resplit.h" or "/" not in name
     elif "/" not in name and name not in ("resplit.h", "api.h"):
         return f'"{name}" must be written with its room, as "{room}/{name}"'
@@ -99,20 +101,20 @@ def check_file(root, path, room):
 
 
 def find_header(root, room, name):
-    folders = ["include", "cli"] if room == "cli" else ["include", "src"]
+    folders = ["include", {"cli": "cli", "python": "python/core"}.get(room, "src")]
     return any(os.path.exists(os.path.join(root, folder, name)) for folder in folders)
 
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     errors, n = [], 0
-    for top in ("src", "cli"):
+    for top in ("src", "cli", "python"):
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
                 if not name.endswith((".c", ".h")):
                     continue
-                room = "cli" if top == "cli" else path.split(os.sep)[1]
+                room = path.split(os.sep)[1] if top == "src" else top
                 room = "api" if re.fullmatch(r"api(_\w+)?\.[ch]", room) else room
                 n += 1
                 if room not in ROOMS:

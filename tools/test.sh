@@ -4,6 +4,8 @@
 #
 # usage: tools/test.sh PRESET
 #
+# The Python package is that of an optimised build, whatever the preset: a sanitizer wants to be in the interpreter, too.
+#
 # Tests see RESPLIT (the command), and RESPLIT_SANITIZED=1 when memory and speed are a sanitizer's and not ours.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -23,5 +25,6 @@ if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail
 fi
 
 ctest --test-dir "$build" --output-on-failure --no-tests=error --no-label-summary -j "$(nproc)" || status=1
+[ -n "${RESPLIT_SANITIZED:-}" ] || tools/package.sh build/venv || status=1
 build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 || status=1
 exit $status

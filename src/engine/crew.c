@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -63,12 +64,20 @@ static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit
     return RESPLIT_OK;
 }
 
+/* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
+static const char *io_of(const rs_run *run)
+{
+    const char *asked = run->options != NULL ? run->options->io : NULL;
+    bool chosen = asked != NULL && strcmp(asked, "auto") != 0;
+    return !chosen && run->only_reads && run->plan->predicted.bytes_read < STEADY ? "threads" : asked;
+}
+
 static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
 {
     void *memory;
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
-    RS_TRY(rs_io_start(&worker->io, run->options != NULL ? run->options->io : NULL, err));
+    RS_TRY(rs_io_start(&worker->io, io_of(run), err));
     RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &memory, err));

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ctrl-C: the run stops soon, leaves nothing that looks whole, and can be gone on with."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import zarr
+
+import resplit
+from conftest import sample
+
+pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs")
+SLOW = {"chunks": (1, 256, 256), "codec": "bz2:9", "threads": 1, "memory": "32MiB", "sync": "none"}
+
+
+def interrupt_soon(seconds=0.3):
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+def test_interrupted_and_resumed(tmp_path):
+    array = sample((160, 256, 256), "u1")
+    np.save(tmp_path / "a.npy", array)
+    begin = time.monotonic()
+    timer = interrupt_soon()
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        resplit.resplit(tmp_path / "a.npy", tmp_path / "b.zarr", **SLOW)
+    timer.join()
+    assert time.monotonic() - begin < 1.5, "it did not stop when it was asked to"
+    assert any("resume=True" in note for note in stopped.value.__notes__)
+    assert not (tmp_path / "b.zarr").exists()
+    done = resplit.resplit(tmp_path / "a.npy", tmp_path / "b.zarr", resume=True, **{**SLOW, "threads": 2})
+    assert done.resumed and 0 < done.cost.bytes_written < array.nbytes
+    assert np.array_equal(zarr.open_array(tmp_path / "b.zarr")[...], array)
+    assert os.listdir(tmp_path) and not (tmp_path / "b.zarr.resplit-part").exists()
+
+
+@pytest.mark.parametrize("call", [resplit.fingerprint, lambda a: resplit.verify(a, a), lambda a: resplit.open(a).read()],
+                         ids=["fingerprint", "verify", "read"])
+def test_what_only_reads_is_interrupted_too(tmp_path, call):
+    """Slow enough that one call is under way: each block takes some milliseconds."""
+    resplit.resplit(np.zeros((3000, 256, 256), "u1"), tmp_path / "a.zarr", **{**SLOW, "threads": 2, "write_empty": True})
+    begin = time.monotonic()
+    call(tmp_path / "a.zarr")
+    whole = time.monotonic() - begin
+    timer = interrupt_soon(whole / 4)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        call(tmp_path / "a.zarr")
+    timer.join()
+    assert time.monotonic() - begin < whole * 3 / 4
+
+
+def test_a_process_ends(tmp_path):
+    """As a user would: no traceback of C, and the exit code of an interrupt."""
+    np.save(tmp_path / "a.npy", sample((160, 256, 256), "u1"))
+    code = (f"import resplit; print('begin', flush=True); resplit.resplit({str(tmp_path / 'a.npy')!r}, "
+            f"{str(tmp_path / 'b.zarr')!r}, **{SLOW!r})")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in said and "resume=True" in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "b.zarr.resplit-part"]
