@@ -20,7 +20,7 @@ from typing import Any, Iterator
 import dask
 import dask.array as da
 import numpy as np
-from dask._task_spec import DataNode, Task, TaskRef
+from dask._task_spec import Alias, DataNode, Task, TaskRef
 from dask.array.core import load_store_chunk
 from dask.array.optimization import optimize as dask_optimize
 from dask.array.optimization import fuse_slice
@@ -171,7 +171,8 @@ def _read_stack(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
         given = _arguments(tracer, key, np.save)
         paths.append(os.path.abspath(tracer.value(given["file"])))
         blocks.append(tracer.value(given["arr"]))
-        indices.append(given["arr"].key[1:] if isinstance(given["arr"], TaskRef) else ())
+        block = given["arr"]
+        indices.append((block.target if isinstance(block, Alias) else block.key)[1:])
     axis = next((d for d, values in enumerate(zip(*indices)) if len(set(values)) > 1), 0)
     if len({os.path.dirname(path) for path in paths}) != 1 or not all(path.endswith(".npy") for path in paths):
         raise NotOurs("files are not .npy files of one folder")

@@ -49,6 +49,8 @@ class Move:
             array = opened(piece.source)  # type: ignore[arg-type]
             if array.dtype != self.sink.dtype:
                 raise NotOurs(f"{array.dtype} is stored as {self.sink.dtype}")
+            if self.sink.is_source(piece.source):  # type: ignore[arg-type]
+                raise NotOurs(f"{self.sink.path} is both read and written")
         self.sink.probe()
         whole = self._whole()
         if _are_files(self.pieces) and self.sink.takes(whole):
@@ -65,9 +67,9 @@ class Move:
         self.sink.check(whole, grid, self.memory)
         return self
 
-    def _whole(self, source: Any = Stored("<stage>")) -> Piece:
+    def _whole(self) -> Piece:
         n = len(self.shape)
-        return Piece(source, tuple(range(n)), (0,) * n, (0,) * n, self.shape)
+        return Piece(Stored("<grid>"), tuple(range(n)), (0,) * n, (0,) * n, self.shape)
 
     def run(self) -> None:
         with ExitStack() as stack:

@@ -18,7 +18,7 @@ from .. import _api
 from .._array import Array, open_array
 from .._errors import ResplitError
 from ._pieces import NotOurs, Piece, Shape
-from ._stored import _is_a, path_of
+from ._stored import Stored, is_a, path_of
 
 Indices = Iterator[tuple[int, ...]]
 
@@ -77,6 +77,10 @@ class Sink:
             if lo % self.lengths[d] or hi != self.extents[d] and hi % self.lengths[d]:
                 return False
         return True
+
+    def is_source(self, stored: Stored) -> bool:
+        """Is it the array that is read? Some of it would be replaced before it is."""
+        return os.path.realpath(self.path) == os.path.realpath(stored.path)
 
     def options(self, piece: Piece) -> dict[str, Any]:
         """Of the engine, which makes the blocks of a piece."""
@@ -140,14 +144,14 @@ class ZarrSink(Sink):
             if array.order is None:
                 raise NotOurs(f"{self.path} has its elements in an order that is neither C nor F")
             self._found = {"format": array.format, "codec": array.codec or "none", "order": array.order}
-        found = dict(self._found, chunks=by_source(piece, self.array.chunks), write_empty=not self.is_filled_alike(piece))
+        found = dict(self._found, chunks=by_source(piece, self.array.chunks), write_empty=not self.leaves_out(piece))
         if getattr(self.array, "shards", None):
             found["shards"] = by_source(piece, self.array.shards)
         return found
 
-    def is_filled_alike(self, piece: Piece) -> bool:
+    def leaves_out(self, piece: Piece) -> bool:
         """May blocks that hold nothing but a fill value be left out? The engine has that of the source, or 0."""
-        if self.array.fill_value is None:
+        if self.array.fill_value is None or getattr(getattr(self.array, "config", None), "write_empty_chunks", False):
             return False
         fill = _fill_value(piece.source.path, self.dtype)
         return fill is not None and np.array(self.array.fill_value, self.dtype).tobytes() == fill
@@ -165,7 +169,7 @@ class ZarrSink(Sink):
             raise NotOurs(f"{self.path} is read-only")
         n = len(self.extents)
         empty = np.broadcast_to(np.zeros((), self.dtype), self.lengths)
-        piece = Piece(_NOWHERE, tuple(range(n)), (0,) * n, (0,) * n, self.lengths)
+        piece = Piece(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, self.lengths)
         with tempfile.TemporaryDirectory() as folder:
             made = self.name(folder)
             try:
@@ -204,13 +208,6 @@ class ZarrSink(Sink):
                 os.remove(new)
 
 
-class _Nowhere:
-    path = "<memory>"
-
-
-_NOWHERE: Any = _Nowhere()
-
-
 def _text(fact: Any) -> str:
     return json.dumps(fact, sort_keys=True, default=lambda x: getattr(x, "to_dict", getattr(x, "get_config", lambda: str(x)))())
 
@@ -243,6 +240,9 @@ class Hdf5Sink(Sink):
         self.lengths = tuple(dataset.chunks or (1,) * len(self.extents))
         self._codec: str | None = None
 
+    def is_source(self, stored: Stored) -> bool:
+        return os.path.realpath(f"{self.path}:{self.dataset.name}") == os.path.realpath(stored.path)
+
     def name(self, folder: str) -> str:
         return os.path.join(folder, "made.h5:/data") if self.dataset.chunks else os.path.join(folder, "made.npy")
 
@@ -262,11 +262,11 @@ class Hdf5Sink(Sink):
         if self.dataset.chunks is None:
             return
         n = len(self.extents)
-        empty = np.broadcast_to(np.zeros((), self.dtype), self.lengths)
+        empty = np.broadcast_to(np.zeros((), self.dtype), (2 * self.lengths[0], *self.lengths[1:]))  # one chunk would be none
         with tempfile.TemporaryDirectory() as folder:
             made = self.name(folder)
             try:
-                piece = Piece(_NOWHERE, tuple(range(n)), (0,) * n, (0,) * n, self.lengths)
+                piece = Piece(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, empty.shape)
                 _api.resplit(empty, made, sync="none", **self.options(piece))
             except (ResplitError, ValueError, TypeError) as error:
                 raise NotOurs(f"no dataset like {self.path}:{self.dataset.name} can be made: {error}") from None
@@ -283,7 +283,7 @@ class Hdf5Sink(Sink):
             mine, other = (_filters(d) for d in (self.dataset, dataset))
             if mine != other or dataset.dtype != self.dtype:
                 raise NotOurs(f"{self.path}:{self.dataset.name} has filters {mine}, and we would write {other}")
-            if math.prod(dataset.chunks) != math.prod(self.lengths):
+            if dataset.chunks is not None and math.prod(dataset.chunks) != math.prod(self.lengths):
                 raise NotOurs(f"chunks are {self.lengths}, and we would write {dataset.chunks}")
             yield dataset
 
@@ -291,10 +291,16 @@ class Hdf5Sink(Sink):
         if self.dataset.chunks is None:
             return self._copy(piece, made, memory)
         with self.opened(made) as dataset:
+            if dataset.chunks is None:
+                return self._copy(piece, made, memory)
             for index, place in self.blocks(piece):
                 at = tuple(i * n for i, n in zip(index, dataset.chunks))
-                mask, data = dataset.id.read_direct_chunk(at)
-                self.dataset.id.write_direct_chunk(tuple(i * n for i, n in zip(place, self.lengths)), data, mask)
+                to = tuple(i * n for i, n in zip(place, self.lengths))
+                if dataset.id.get_chunk_info_by_coord(at).size:
+                    mask, data = dataset.id.read_direct_chunk(at)
+                    self.dataset.id.write_direct_chunk(to, data, mask)
+                else:  # it holds nothing but the fill value
+                    self.dataset[tuple(slice(a, min(a + n, e)) for a, n, e in zip(to, self.lengths, self.extents))] = dataset.fillvalue
 
     def _copy(self, piece: Piece, made: str, memory: int) -> None:
         array = open_array(made)
@@ -329,6 +335,12 @@ class MemorySink(Sink):
         self.dtype, self.extents = array.dtype, array.shape
         self.lengths = (1,) * array.ndim
 
+    def is_source(self, stored: Stored) -> bool:
+        if stored.memory is not None:
+            return np.may_share_memory(self.array, stored.memory)
+        file = getattr(self.array, "filename", None)
+        return file is not None and os.path.realpath(file) == os.path.realpath(stored.path)
+
     def check(self, piece: Piece, source: Array, memory: int) -> None:
         pass
 
@@ -349,6 +361,9 @@ class StackSink(Sink):
         self.path, self.start, self.dtype, self.extents = paths[0], (0,) * len(shape), dtype, shape
         self.lengths = shape
 
+    def is_source(self, stored: Stored) -> bool:
+        return os.path.realpath(stored.path).startswith(os.path.realpath(os.path.dirname(self.path)) + os.sep)
+
     def takes(self, piece: Piece) -> bool:
         return plain(piece) and piece.shape == self.extents
 
@@ -366,9 +381,9 @@ class StackSink(Sink):
 
 def sink_of(target: Any, start: Shape) -> Sink:
     """The sink that an object is."""
-    if _is_a(target, "zarr", "Array"):
+    if is_a(target, "zarr", "Array"):
         return ZarrSink(target, start)
-    if _is_a(target, "h5py", "Dataset"):
+    if is_a(target, "h5py", "Dataset"):
         return Hdf5Sink(target, start)
     if type(target) in (np.ndarray, np.memmap):
         return MemorySink(target, start)

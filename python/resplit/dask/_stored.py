@@ -86,7 +86,7 @@ def _stamp(path: str) -> Any:
 def block_of(source: Any) -> Block:
     """All of the array that an object stands for."""
     for module, name, unwrap in _WRAPPERS:
-        if _is_a(source, module, name):
+        if is_a(source, module, name):
             return unwrap(source)
     stored = find(source)
     array = opened(stored)
@@ -114,13 +114,13 @@ def find(source: Any) -> Stored:
 
 def path_of(source: Any) -> str | None:
     """Where an array of zarr or h5py is, on a local file system; None: it is something else."""
-    if _is_a(source, "zarr", "Array"):
+    if is_a(source, "zarr", "Array"):
         _no_mapping(source)
         fs = getattr(source.store, "fs", None)
         inner = getattr(fs, "sync_fs", fs)  # a local file system that is called asynchronously
         if type(inner).__name__ == "LocalFileSystem":
             return os.path.join(source.store.path, *source.path.split("/"))
-    elif _is_a(source, "h5py", "Dataset"):
+    elif is_a(source, "h5py", "Dataset"):
         if source.file.driver not in ("sec2", "stdio"):
             raise NotOurs(f"an HDF5 file is open through the driver {source.file.driver}")
         if source.external or source.is_virtual and source.file.mode != "r":
@@ -156,7 +156,7 @@ def opened(stored: Stored) -> Array:
         raise NotOurs(f"{stored.path} cannot be opened: {error}") from None
 
 
-def _is_a(source: Any, module: str, name: str) -> bool:
+def is_a(source: Any, module: str, name: str) -> bool:
     cls = getattr(sys.modules.get(module), name, None)
     return isinstance(cls, type) and isinstance(source, cls)
 
