@@ -192,7 +192,7 @@ uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *
     bool same = false;
     do {
         rs_problem problem;
-        if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, NULL) == RESPLIT_OK) {
+        if (rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, NULL) == RESPLIT_OK) {
             rs_problem_unpack(&problem, unpacked);
             same = rs_problem_hash(&problem) == hash;
             rs_problem_release(&problem);
@@ -205,7 +205,7 @@ resplit_status rs_api_problem(const resplit_array *source, const resplit_array *
                               rs_problem *out, resplit_error *err)
 {
     RS_TRY(check_cast(source, target, err));
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, NULL, out, err));
     rs_problem_unpack(out, unpacked);
     out->verbatim = copy && rs_array_is_verbatim(source, target);
     if (out->verbatim) { /* nothing is decoded or encoded */
@@ -357,7 +357,7 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
                                     resplit_error *err)
 {
     rs_problem problem;
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, err));
     rs_problem_unpack(&problem, plan->problem.unpacked);
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
     rs_problem_release(&problem);
@@ -426,7 +426,7 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
-    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, &problem, err));
+    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, NULL, &problem, err));
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_compare(&problem, &plan, a, b, options, out, err);
@@ -448,7 +448,7 @@ resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, c
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "copy", .memory = memory};
-    RS_TRY(rs_problem_make(&array->layout, &array->layout, origin, &problem, err));
+    RS_TRY(rs_problem_make(&array->layout, &array->layout, origin, NULL, &problem, err));
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_fingerprint(&problem, &plan, array, options, out, err);

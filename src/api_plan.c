@@ -338,7 +338,7 @@ static resplit_status check_is_for(const char *part, const rs_planfile *file, co
                                    const resplit_array *target, resplit_error *err)
 {
     rs_problem problem;
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, err));
     rs_problem_unpack(&problem, rs_api_find_unpacked(source, target, file->problem_hash));
     bool same = rs_problem_hash(&problem) == file->problem_hash;
     rs_problem_release(&problem);

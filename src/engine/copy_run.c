@@ -14,7 +14,7 @@ static resplit_status write_head(rs_worker *worker, const rs_step *step, const r
                                  int64_t *joined, resplit_error *err)
 {
     rs_text head = {0};
-    resplit_status rc = rs_array_block_head(worker->run->target, step->block, &head, err);
+    resplit_status rc = rs_array_block_head(worker->run->target, step->index, &head, err);
     int64_t n = (int64_t)head.n;
     if (rc == RESPLIT_OK && n > 0 && n <= worker->before) {
         memcpy(memory - n, head.s, head.n);
@@ -43,7 +43,7 @@ static bool is_empty_block(const rs_run *run, const rs_step *step, const rs_box 
 static resplit_status set_length(const rs_worker *worker, const rs_step *step, const rs_block_file *file,
                                  resplit_error *err)
 {
-    int64_t n = rs_files_bytes(&worker->run->targets, step->block);
+    int64_t n = rs_files_bytes(&worker->run->targets, step->index);
     bool padded = false;
     for (int d = 0; d < worker->run->problem->ndim; d++) {
         padded = padded || step->stored.hi[d] > worker->run->problem->shape[d];

@@ -26,11 +26,10 @@ static void set_window(const rs_layout *layout, const int64_t *start, const int6
     }
 }
 
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
-                               resplit_error *err)
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
+                               const rs_box *box, rs_problem *out, resplit_error *err)
 {
-    static const int64_t zero[RS_MAX_NDIM];
-    int64_t skipped[RS_MAX_NDIM];
+    int64_t from[RS_MAX_NDIM];
     *out = (rs_problem){.ndim = target->ndim, .itemsize = target->itemsize};
     if (source->ndim != target->ndim || source->itemsize != target->itemsize) {
         return rs_fail(err, RESPLIT_EINVAL, "source has %d axes of %lld bytes an element, target %d of %lld",
@@ -43,14 +42,19 @@ resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target,
                            (long long)out->shape[d], (long long)origin[d], (long long)source->axis[d].extent);
         }
     }
+    for (int d = 0; d < target->ndim; d++) {
+        out->start[d] = box != NULL ? box->lo[d] : 0;
+        out->shape[d] = box != NULL ? box->hi[d] - box->lo[d] : out->shape[d];
+        from[d] = origin[d] + out->start[d];
+    }
     int64_t room = room_needed(source) + room_needed(target);
     out->cuts = calloc((size_t)room + 1, sizeof *out->cuts);
     if (out->cuts == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate %lld cut positions", (long long)room);
     }
     int64_t *next = out->cuts;
-    set_window(source, origin, out->shape, &out->source, out->source_index, &next);
-    set_window(target, zero, out->shape, &out->target, skipped, &next);
+    set_window(source, from, out->shape, &out->source, out->source_index, &next);
+    set_window(target, out->start, out->shape, &out->target, out->target_index, &next);
     int64_t n_elements;
     if (!rs_layout_count(&out->source, &out->n_source, &n_elements)
         || !rs_layout_count(&out->target, &out->n_target, &out->n_elements)) {
@@ -112,6 +116,7 @@ uint64_t rs_problem_hash(const rs_problem *problem)
     uint64_t hash = rs_mix(rs_mix(0, problem->ndim), problem->itemsize);
     for (int d = 0; d < problem->ndim; d++) {
         hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
+        hash = problem->start[d] != 0 ? rs_mix(rs_mix(hash, d), problem->start[d]) : hash;
     }
     hash = problem->unpacked != 0 ? rs_mix(hash, problem->unpacked) : hash;
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);

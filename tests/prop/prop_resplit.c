@@ -579,7 +579,7 @@ static void run_trial(const char *folder)
     covered[COVER_ATOMIC_SOURCE] += source->layout.atomic;
     covered[COVER_ATOMIC_TARGET] += target->layout.atomic;
     rs_problem problem;
-    if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, &err) != RESPLIT_OK) {
+    if (rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, &err) != RESPLIT_OK) {
         FAIL("%s", err.message);
     }
     for (int d = 0; d < t.ndim; d++) {
