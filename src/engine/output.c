@@ -3,33 +3,9 @@
 #include "engine/output.h"
 
 #include "engine/part.h"
+#include "engine/parts.h"
 
 #include <unistd.h>
-
-/* Is there something to go on with? What belongs to another job is an error: it is not for us to throw it away. */
-static resplit_status look_at_earlier(rs_output *output, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
-                                      bool *on_disk, rs_job_id *found_id, resplit_error *err)
-{
-    bool found;
-    RS_TRY(rs_journal_read(output->lock, found_id, done, on_disk, &found, err));
-    if (!found) {
-        return RESPLIT_OK;
-    }
-    const char *what = found_id->problem != id->problem ? "was made for other arrays"
-                       : found_id->source != id->source ? "was made from other data: the source was changed meanwhile"
-                       : found_id->plan != id->plan     ? "was made by another plan"
-                                                        : NULL;
-    if (what != NULL) {
-        return rs_fail(err, RESPLIT_EEXISTS, "what an earlier run left in '%s' %s: run without --resume to start anew",
-                       output->part, what);
-    }
-    if (rs_part_was_published(output, found_id->token)) {
-        *earlier = RS_EARLIER_ALL;
-    } else if (rs_part_is_there(output->data)) {
-        *earlier = RS_EARLIER_PART;
-    }
-    return RESPLIT_OK;
-}
 
 /* Data and plan before the journal: a part with a journal has everything that a resume needs. */
 static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs_text *plan, resplit_error *err)
@@ -42,7 +18,7 @@ static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs
     if (plan != NULL) {
         RS_TRY(rs_part_write(output->part, RS_PLAN_NAME, plan, output->sync != RS_SYNC_NONE, err));
     }
-    return rs_journal_begin(&output->journal, output->lock, output->sync, &mine, &nothing, true, err);
+    return rs_journal_begin(&output->journal, output->folder, output->sync, &mine, &nothing, true, err);
 }
 
 static resplit_status begin(rs_output *output, const char *source, bool resume, const rs_job_id *id,
@@ -53,13 +29,17 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     RS_TRY(rs_site_check_apart(&output->site, source, err));
     RS_TRY(rs_output_part(output->site.path, output->part, err));
     RS_TRY(rs_path_join(output->part, RS_DATA_NAME, output->data, err));
+    RS_TRY(rs_path_join(output->part, "", output->own, err));
     if (!resume || access(output->part, F_OK) != 0) {
         RS_TRY(rs_part_check_free(output, err));
         RS_TRY(rs_part_check_space(output, err));
     }
     RS_TRY(rs_part_take(output, err));
+    RS_TRY(rs_part_restore(output, err));
+    output->folder = output->lock;
+    RS_TRY(rs_parts_check_none(output, resume, err));
     if (resume) {
-        RS_TRY(look_at_earlier(output, id, earlier, done, &on_disk, &found, err));
+        RS_TRY(rs_part_look(output, id, earlier, done, &on_disk, &found, err));
     }
     if (*earlier == RS_EARLIER_ALL) {
         return RESPLIT_OK;
@@ -67,7 +47,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     RS_TRY(rs_part_check_free(output, err)); /* another run may have published while we waited for its part */
     if (*earlier == RS_EARLIER_PART) {
         output->token = found.token;
-        return rs_journal_begin(&output->journal, output->lock, output->sync, &found, done, on_disk, err);
+        return rs_journal_begin(&output->journal, output->folder, output->sync, &found, done, on_disk, err);
     }
     *done = (rs_progress){{0, 0}, 0};
     RS_TRY(rs_part_check_space(output, err));
@@ -81,7 +61,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
 static resplit_status begin_at(rs_output *output, const char *source, bool resume, const rs_job_id *id,
                                const rs_text *plan, rs_earlier *earlier, rs_progress *done, resplit_error *err)
 {
-    output->lock = -1;
+    output->lock = output->folder = output->own_lock = -1;
     output->journal.fd = -1;
     *earlier = RS_EARLIER_NONE;
     *done = (rs_progress){{0, 0}, 0};
@@ -93,7 +73,7 @@ static resplit_status begin_at(rs_output *output, const char *source, bool resum
         RS_TRY(rs_part_move_head(output, err));
         rs_part_remove(output);
         (void)close(output->lock);
-        output->lock = -1;
+        output->lock = output->folder = -1;
     }
     return RESPLIT_OK;
 }

@@ -2,6 +2,7 @@
 /* part.c - the folder in which an output grows: locked, filled, cleared. */
 #include "engine/part.h"
 
+#include "engine/parts.h"
 #include "engine/shards.h"
 #include "engine/unpack.h"
 
@@ -45,23 +46,27 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
     return lstat(path, &st) == 0 ? remove_array(path, err) : RESPLIT_OK;
 }
 
-/* What an earlier run left in the part. Anything else in it is not ours, and stays. */
 resplit_status rs_part_clear(const rs_output *output, resplit_error *err)
 {
-    static const char *const names[] = {"journal",        "journal-new",  RS_PLAN_NAME, /* what makes it whole first */
-                                        RS_DATA_NAME,     RS_SHARDS_NAME, RS_HEAD_NAME,
-                                        RS_UNPACKED_NAME, RS_PACKED_NAME, RS_OLD_NAME};
+    static const char *const names[] = {
+        RS_PARTS_NAME,  RS_JOURNAL_NAME, RS_JOURNAL_NAME "-new", /* what makes it whole */
+        RS_PLAN_NAME,   RS_DATA_NAME,    RS_SHARDS_NAME,         RS_HEAD_NAME, RS_UNPACKED_NAME,
+        RS_PACKED_NAME, RS_OLD_NAME};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[RS_PATH_MAX];
         RS_TRY(rs_path_join(output->part, names[i], path, err));
         RS_TRY(remove_if_there(path, err));
     }
-    return RESPLIT_OK;
+    return rs_parts_remove(output, err);
 }
 
 void rs_part_remove(const rs_output *output)
 {
-    (void)rs_part_clear(output, NULL);
+    char lock[RS_PATH_MAX];
+    if (rs_part_clear(output, NULL) == RESPLIT_OK
+        && rs_path_join(output->part, RS_LOCK_NAME, lock, NULL) == RESPLIT_OK) {
+        (void)unlink(lock);
+    }
     (void)rmdir(output->part);
 }
 
@@ -79,6 +84,13 @@ resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_
     return RESPLIT_OK;
 }
 
+bool rs_part_is_current(const rs_output *output)
+{
+    struct stat mine, there;
+    return fstat(output->lock, &mine) == 0 && lstat(output->part, &there) == 0 && mine.st_ino == there.st_ino
+           && mine.st_dev == there.st_dev;
+}
+
 /* Opens and locks the part, made when it is not there. *again: it was published or removed meanwhile. */
 static resplit_status lock_part(rs_output *output, bool *again, resplit_error *err)
 {
@@ -91,7 +103,7 @@ static resplit_status lock_part(rs_output *output, bool *again, resplit_error *e
         *again = errno == ENOENT;
         return *again ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot open '%s'", output->part);
     }
-    if (flock(output->lock, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(output->lock, (output->shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
         int why = errno;
         (void)close(output->lock);
         output->lock = -1;
@@ -100,9 +112,7 @@ static resplit_status lock_part(rs_output *output, bool *again, resplit_error *e
         }
         return rs_fail_errno(err, why, "cannot lock '%s'", output->part);
     }
-    struct stat mine, there;
-    if (fstat(output->lock, &mine) != 0 || lstat(output->part, &there) != 0 || mine.st_ino != there.st_ino
-        || mine.st_dev != there.st_dev) {
+    if (!rs_part_is_current(output)) {
         (void)close(output->lock);
         output->lock = -1;
         *again = true;
@@ -110,8 +120,7 @@ static resplit_status lock_part(rs_output *output, bool *again, resplit_error *e
     return RESPLIT_OK;
 }
 
-/* A run that was killed between two renames left the old array in the part: it goes back to its place. */
-static resplit_status restore_old(const rs_output *output, resplit_error *err)
+resplit_status rs_part_restore(const rs_output *output, resplit_error *err)
 {
     char old[RS_PATH_MAX];
     struct stat st;
@@ -132,7 +141,7 @@ resplit_status rs_part_take(rs_output *output, resplit_error *err)
     if (again) {
         return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", output->site.path);
     }
-    return restore_old(output, err);
+    return RESPLIT_OK;
 }
 
 bool rs_part_is_there(const char *path)
@@ -236,4 +245,28 @@ bool rs_part_was_published(const rs_output *output, uint64_t token)
     const char *path = output->site.path;
     return output->site.folder ? rs_manifest_token(path) == token
                                : rs_part_is_there(path) && !rs_part_is_there(output->data);
+}
+
+resplit_status rs_part_look(rs_output *output, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
+                            bool *on_disk, rs_job_id *found, resplit_error *err)
+{
+    bool any;
+    RS_TRY(rs_journal_read(output->folder, found, done, on_disk, &any, err));
+    if (!any) {
+        return RESPLIT_OK;
+    }
+    const char *what = found->problem != id->problem ? "was made for other arrays"
+                       : found->source != id->source ? "was made from other data: the source was changed meanwhile"
+                       : found->plan != id->plan     ? "was made by another plan"
+                                                     : NULL;
+    if (what != NULL) {
+        return rs_fail(err, RESPLIT_EEXISTS, "what an earlier run left in '%s' %s: run without --resume to start anew",
+                       output->own, what);
+    }
+    if (rs_part_was_published(output, found->token)) {
+        *earlier = RS_EARLIER_ALL;
+    } else if (rs_part_is_there(output->data)) {
+        *earlier = RS_EARLIER_PART;
+    }
+    return RESPLIT_OK;
 }

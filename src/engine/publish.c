@@ -3,6 +3,7 @@
 #include "engine/output.h"
 
 #include "engine/part.h"
+#include "engine/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,20 +151,27 @@ resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, respli
         rc = rs_fail(err, why.code, "'%.300s' is complete, but what is left beside it must be removed by hand: %.500s",
                      output->site.path, why.message);
     }
-    rs_output_abandon(output, rc != RESPLIT_OK);
+    if (rc == RESPLIT_OK) {
+        rs_part_remove(output);
+    }
+    rs_output_abandon(output, true);
     return rc;
 }
 
 void rs_output_abandon(rs_output *output, bool keep)
 {
     rs_journal_end(&output->journal);
-    if (output->lock < 0) {
-        return;
+    if (output->shared) {
+        rs_parts_leave(output, keep);
+    } else if (output->lock >= 0) {
+        if (keep) {
+            (void)rmdir(output->part); /* when it is empty */
+        } else {
+            rs_part_remove(output);
+        }
     }
-    if (!keep) {
-        (void)rs_part_clear(output, NULL);
+    if (output->lock >= 0) {
+        (void)close(output->lock);
     }
-    (void)rmdir(output->part); /* when it is empty */
-    (void)close(output->lock);
-    output->lock = -1;
+    output->lock = output->folder = -1;
 }

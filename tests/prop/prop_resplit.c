@@ -507,7 +507,7 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
     if (rs_plan_check(problem, plan, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
-    if (rs_run_copy(problem, plan, source, target, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {
+    if (rs_run_copy(problem, plan, source, target, NULL, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
     resplit_cost actual = result.cost;
