@@ -3,6 +3,7 @@
 #include "advice.h"
 #include "commands.h"
 #include "job.h"
+#include "parts.h"
 
 static int check_options(const struct cli_args *args, const struct cli_chunks *chunks, resplit_error *err)
 {
@@ -74,7 +75,9 @@ int cli_cmd_plan(const struct cli_args *args, resplit_error *err)
     if (code == CLI_DONE && options->picture && resplit_plan_picture(job.plan, options->picture, err) != RESPLIT_OK)
         code = CLI_FAILED;
     if (code == CLI_DONE)
-        code = report(args, &job, err);
+        code = options->parts > 0    ? cli_parts_report(&job, options, err)
+               : options->part.n > 0 ? cli_job_report(&job, options, NULL, err)
+                                     : report(args, &job, err);
     cli_job_close(&job);
     return code;
 }

@@ -83,8 +83,13 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
     struct cli_job job = {0};
     resplit_result done = {0};
 
-    if (args->id == CLI_CONVERT && resplit_is_group(args->words[0]))
-        return cli_group_resplit(args, err);
+    if (args->id == CLI_CONVERT && resplit_is_group(args->words[0])) {
+        if (options->part.n == 0)
+            return cli_group_resplit(args, err);
+        cli_fail(err, RESPLIT_EINVAL, "'%.300s' is a group, and partitions are of one array: name an array in it",
+                 args->words[0]);
+        return CLI_USAGE;
+    }
     int code = check_options(manner, args, err);
     if (code == CLI_DONE)
         code = cli_job_source(&job, args->words[0], options, err);

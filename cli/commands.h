@@ -8,6 +8,7 @@
 int cli_cmd_resplit(const struct cli_args *args, resplit_error *err);
 int cli_cmd_plan(const struct cli_args *args, resplit_error *err);
 int cli_cmd_run(const struct cli_args *args, resplit_error *err);
+int cli_cmd_finish(const struct cli_args *args, resplit_error *err);
 int cli_cmd_info(const struct cli_args *args, resplit_error *err);
 int cli_cmd_fingerprint(const struct cli_args *args, resplit_error *err);
 int cli_cmd_verify(const struct cli_args *args, resplit_error *err);

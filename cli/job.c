@@ -191,7 +191,9 @@ int cli_job_how(struct cli_job *job, const char *path, const struct cli_options 
                                       .memory = memory,
                                       .minimize = options->minimize,
                                       .device = &job->device,
-                                      .temp = options->temp};
+                                      .temp = options->temp,
+                                      .part = options->part.part,
+                                      .n_parts = options->part.n > 0 ? options->part.n : options->parts};
     return CLI_DONE;
 }
 
@@ -213,7 +215,8 @@ int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit
     if (code != CLI_DONE)
         return code;
     if (options->resume) {
-        resplit_status status = resplit_plan_resume(job->source, job->target, &job->plan, err);
+        resplit_status status =
+            resplit_plan_resume_part(job->source, job->target, options->part.part, options->part.n, &job->plan, err);
         if (status != RESPLIT_OK)
             return exit_of(status);
         if (job->plan)

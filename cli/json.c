@@ -11,7 +11,7 @@
 #include "report.h"
 
 /* Prints what is whole, and releases it. */
-static bool print_out(struct cli_out *out, resplit_error *err)
+bool cli_json_print(struct cli_out *out, resplit_error *err)
 {
     bool ok = !out->failed;
 
@@ -40,7 +40,7 @@ static bool end_object(struct cli_out *out, const struct cli_list *list, resplit
 {
     cli_out_close(out, '}');
     if (!list)
-        return print_out(out, err);
+        return cli_json_print(out, err);
     return !out->failed || cli_fail(err, RESPLIT_ENOMEM, "no memory for the JSON output");
 }
 
@@ -132,7 +132,7 @@ static void add_loops(struct cli_out *out, const resplit_plan_summary *plan)
     cli_out_close(out, ']');
 }
 
-static void add_cost(struct cli_out *out, const char *key, const resplit_cost *cost)
+void cli_json_cost(struct cli_out *out, const char *key, const resplit_cost *cost)
 {
     cli_out_open(out, key, '{');
     cli_out_integer(out, "read_seeks", cost->read_seeks);
@@ -163,7 +163,7 @@ static void add_roi(struct cli_out *out, const struct cli_result *result)
     cli_out_close(out, ']');
 }
 
-static void add_fingerprint(struct cli_out *out, uint64_t fingerprint)
+void cli_json_digits(struct cli_out *out, uint64_t fingerprint)
 {
     char text[20];
 
@@ -202,15 +202,18 @@ static void add_cast(struct cli_out *out, const struct cli_result *result)
     cli_out_close(out, '}');
 }
 
-static void add_done(struct cli_out *out, const resplit_result *done, const resplit_info *target)
+static void add_done(struct cli_out *out, const struct cli_result *result)
 {
-    add_cost(out, "actual", &done->cost);
+    const resplit_result *done = result->done;
+
+    cli_json_cost(out, "actual", &done->cost);
     cli_out_fixed(out, "seconds", done->seconds);
-    cli_out_fixed(out, "gigabytes_per_second", done->seconds > 0 ? (double)target->bytes / done->seconds / 1e9 : 0);
+    cli_out_fixed(out, "gigabytes_per_second",
+                  done->seconds > 0 ? (double)cli_moved_bytes(result) / done->seconds / 1e9 : 0);
     cli_out_integer(out, "threads", done->threads);
     cli_out_text(out, "io", done->io);
     cli_out_bool(out, "resumed", done->resumed);
-    add_fingerprint(out, done->fingerprint);
+    cli_json_digits(out, done->fingerprint);
 }
 
 bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err)
@@ -230,11 +233,17 @@ bool cli_json_result(const struct cli_result *result, struct cli_list *list, res
     add_buffer(out, plan);
     add_loops(out, plan);
     cli_out_integer(out, "memory", plan->memory);
-    add_cost(out, "predicted", &plan->predicted);
+    if (plan->n_parts > 0) {
+        cli_out_integer(out, "part", plan->part);
+        cli_out_integer(out, "parts", plan->n_parts);
+        cli_out_integers(out, "part_start", plan->ndim, plan->start);
+        cli_out_integers(out, "part_shape", plan->ndim, plan->shape);
+    }
+    cli_json_cost(out, "predicted", &plan->predicted);
     add_floor(out, &plan->floor);
     cli_json_explain(out, result);
     if (result->done)
-        add_done(out, result->done, target);
+        add_done(out, result);
     if (result->done && strcmp(source->dtype, target->dtype) != 0)
         add_cast(out, result);
     add_stored(out, result);
@@ -271,7 +280,7 @@ bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_erro
         cli_out_text(out, "header", info->header);
     if (info->notes)
         cli_out_text(out, "notes", info->notes);
-    add_fingerprint(out, info->fingerprint);
+    cli_json_digits(out, info->fingerprint);
     return end_object(out, list, err);
 }
 
@@ -280,7 +289,7 @@ bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct
     struct cli_out own = {0}, *out = begin_object(list, &own);
 
     cli_out_text(out, "path", info->path);
-    add_fingerprint(out, fingerprint);
+    cli_json_digits(out, fingerprint);
     return end_object(out, list, err);
 }
 
@@ -323,7 +332,7 @@ bool cli_json_list(struct cli_list *list, const char *path, const bool *equal, r
     cli_out_close(&out, '}');
     out.failed = out.failed || list->arrays.failed;
     cli_list_release(list);
-    return print_out(&out, err);
+    return cli_json_print(&out, err);
 }
 
 void cli_list_release(struct cli_list *list)

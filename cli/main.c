@@ -74,6 +74,18 @@ static const struct cli_command COMMANDS[] = {
         .run = cli_cmd_run,
     },
     {
+        .name = "finish",
+        .id = CLI_FINISH,
+        .n_needed = 1,
+        .words = {"PLAN|DST"},
+        .usage = "finish PLAN|DST [OPTION]...",
+        .summary = "publish an array that was made in partitions",
+        .text = "When all partitions (--part) of DST are complete: adds up their fingerprints and gives DST its name. "
+                "Says\n"
+                "which are missing, if any are. Can be repeated at any time.\n",
+        .run = cli_cmd_finish,
+    },
+    {
         .name = "info",
         .id = CLI_INFO,
         .n_needed = 1,

@@ -9,15 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, SHARDS, CHUNKS, ROI, STRATEGY, ACCESS, HELP, VERSION };
+enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, SHARDS, CHUNKS, ROI, STRATEGY, ACCESS, PART, PARTS, HELP, VERSION };
 
-#define WRITING (CLI_CONVERT | CLI_SPLIT | CLI_EXTRACT | CLI_MERGE)
+#define SINGLE (CLI_CONVERT | CLI_SPLIT | CLI_EXTRACT | CLI_MERGE)
+#define WRITING (SINGLE | CLI_MPI)
 #define TARGET (WRITING | CLI_PLAN)
 #define READING (CLI_INFO | CLI_VERIFY | CLI_FINGERPRINT)
 #define RUNNING (WRITING | CLI_RUN)
 #define MOVING (RUNNING | CLI_VERIFY | CLI_FINGERPRINT)
 #define EVERY (TARGET | READING)
-#define ALL (EVERY | CLI_RUN | CLI_BENCH_DISK)
+#define ALL (EVERY | CLI_RUN | CLI_BENCH_DISK | CLI_FINISH)
 #define TO(member) offsetof(struct cli_options, member)
 
 /* A name may have several rows, for different commands; they are then of the same kind. */
@@ -38,7 +39,7 @@ static const struct row {
     {"block-size", "SIZE", SIZE, TARGET & ~(unsigned)CLI_MERGE, TO(block_size),
      "with --chunks auto, about how large a block is to be; default: 4MiB"},
     {"to", "LENGTHS", CHUNKS, CLI_PLAN, TO(to), "the same as --chunks"},
-    {"roi", "SLICES", ROI, CLI_CONVERT | CLI_EXTRACT | CLI_PLAN, TO(roi),
+    {"roi", "SLICES", ROI, CLI_CONVERT | CLI_EXTRACT | CLI_PLAN | CLI_MPI, TO(roi),
      "only this region, one NumPy slice per axis: 10:20,:,-5:"},
     {"memory", "SIZE", SIZE, TARGET | CLI_VERIFY | CLI_FINGERPRINT, TO(memory),
      "the most memory to use: 512MiB, 2GB, 1.5GiB; default: half of what is available"},
@@ -61,7 +62,7 @@ static const struct row {
     {"to-dtype", "TYPE", TEXT, TARGET, TO(to_dtype), "cast values to this type; what that loses is said"},
     {"write-empty", NULL, FLAG, TARGET, TO(write_empty),
      "write blocks of a Zarr target too that hold nothing but its fill value"},
-    {"all-levels", NULL, FLAG, WRITING, TO(all_levels), "of an OME-Zarr image: every level of it"},
+    {"all-levels", NULL, FLAG, SINGLE, TO(all_levels), "of an OME-Zarr image: every level of it"},
     {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, TARGET, TO(format),
      "of the target; default: by the suffix of DST, else as the source"},
     {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, READING, TO(from_format),
@@ -73,11 +74,15 @@ static const struct row {
     {"save", "FILE", TEXT, CLI_PLAN, TO(save), "write the plan to a file, for 'resplit run FILE'"},
     {"picture", "FILE", TEXT, CLI_PLAN, TO(picture),
      "draw the plan into this SVG file: grids, buffers, seeks in each block, memory"},
-    {"overwrite", NULL, FLAG, WRITING | CLI_RUN, TO(overwrite),
+    {"part", "K/N", PART, SINGLE | CLI_RUN | CLI_PLAN, TO(part),
+     "only partition K of N, which share no file of DST: run all of them, on any machines, then 'resplit finish DST'"},
+    {"parts", "N", PARTS, CLI_PLAN, TO(parts), "plan for N partitions, each with this memory"},
+    {"parts", "N", PARTS, CLI_MPI, TO(parts), "divide the work into N partitions; default: one for each rank"},
+    {"overwrite", NULL, FLAG, WRITING | CLI_RUN | CLI_FINISH, TO(overwrite),
      "replace DST if it is there, when the new one is complete"},
     {"resume", NULL, FLAG, RUNNING, TO(resume),
      "go on with what a run left that was killed, stopped or failed; without such a run, start anew"},
-    {"sync", "none|end|each", CHOICE, RUNNING, TO(sync),
+    {"sync", "none|end|each", CHOICE, RUNNING | CLI_FINISH, TO(sync),
      "when data is brought to disk: end (default), before DST gets its name and every half minute; each, whenever "
      "progress is noted; none, when the system likes"},
     {"threads", "N", COUNT, MOVING, TO(threads), "workers at most; default: by the machine and the memory"},
@@ -105,10 +110,10 @@ static const struct {
     enum cli_command_id id;
     const char *name;
 } COMMAND_NAMES[] = {
-    {CLI_CONVERT, "resplit"},       {CLI_SPLIT, "split"}, {CLI_MERGE, "merge"},
-    {CLI_EXTRACT, "extract"},       {CLI_PLAN, "plan"},   {CLI_INFO, "info"},
-    {CLI_VERIFY, "verify"},         {CLI_RUN, "run"},     {CLI_FINGERPRINT, "fingerprint"},
-    {CLI_BENCH_DISK, "bench-disk"},
+    {CLI_CONVERT, "resplit"},       {CLI_SPLIT, "split"},   {CLI_MERGE, "merge"},
+    {CLI_EXTRACT, "extract"},       {CLI_PLAN, "plan"},     {CLI_INFO, "info"},
+    {CLI_VERIFY, "verify"},         {CLI_RUN, "run"},       {CLI_FINGERPRINT, "fingerprint"},
+    {CLI_BENCH_DISK, "bench-disk"}, {CLI_FINISH, "finish"}, {CLI_MPI, "resplit-mpi"},
 };
 
 /* ---- argv into words and pairs -------------------------------------------------------------------------------- */
@@ -255,6 +260,8 @@ static bool read_value(const struct row *row, const char *value, struct cli_opti
             return true;
         }
         return cli_parse_chunks(value, member, err);
+    case PART: return cli_parse_part(value, member, err);
+    case PARTS: return cli_parse_parts(value, member, err);
     case ACCESS: return cli_parse_access(value, member, err);
     case ROI: return cli_parse_roi(value, member, err);
     case CHOICE:
@@ -294,6 +301,8 @@ bool cli_options_read(const struct cli_line *line, enum cli_command_id id, const
         if (row->member == TO(size) && row->kind == SIZE && options->size == 0)
             return cli_fail(err, RESPLIT_EINVAL, "--size: nothing is measured with 0 bytes");
     }
+    if (options->part.n > 0 && options->parts > 0)
+        return cli_fail(err, RESPLIT_EINVAL, "--part is one partition and --parts all of them: give one of them");
     bool is_cut = options->chunks.ndim || options->to.ndim;
     if (!options->chunks_auto && (options->access.kind != CLI_ANY || options->block_size > 0))
         return cli_fail(err, RESPLIT_EINVAL, "--for and --block-size are for --chunks auto");

@@ -33,7 +33,9 @@ enum cli_command_id {
     CLI_VERIFY = 1 << 6,
     CLI_RUN = 1 << 7,
     CLI_FINGERPRINT = 1 << 8,
-    CLI_BENCH_DISK = 1 << 9
+    CLI_BENCH_DISK = 1 << 9,
+    CLI_FINISH = 1 << 10,
+    CLI_MPI = 1 << 11 /* resplit-mpi, a program of its own */
 };
 
 /* All that can be said on a command line. Zero or NULL: not said. Texts are borrowed from argv. */
@@ -60,7 +62,9 @@ struct cli_options {
     bool all_levels;
     const char *pattern;
     bool overwrite;
-    const char *io; /* from here: how it is run           */
+    struct cli_part part; /* only this one       */
+    int64_t parts;        /* into so many; 0: not divided */
+    const char *io;       /* from here: how it is run           */
     const char *direct;
     const char *sync;
     int64_t threads;

@@ -142,6 +142,26 @@ bool cli_parse_count(const char *text, int64_t *count, resplit_error *err)
     return true;
 }
 
+bool cli_parse_parts(const char *text, int64_t *count, resplit_error *err)
+{
+    const char *p = text;
+
+    if (!is_digit(*p) || !take_digits(&p, count) || *p != '\0' || *count < 1 || *count > CLI_MOST_PARTS)
+        return cli_fail(err, RESPLIT_EINVAL, QUOTE " is not a whole number from 1 to %d", text, CLI_MOST_PARTS);
+    return true;
+}
+
+bool cli_parse_part(const char *text, struct cli_part *out, resplit_error *err)
+{
+    const char *p = text;
+
+    if (is_digit(*p) && take_digits(&p, &out->part) && *p++ == '/' && is_digit(*p) && take_digits(&p, &out->n)
+        && *p == '\0' && out->part >= 1 && out->part <= out->n && out->n <= CLI_MOST_PARTS)
+        return true;
+    *out = (struct cli_part){0};
+    return cli_fail(err, RESPLIT_EINVAL, QUOTE " is not a partition, as 3/16 is: the third of sixteen", text);
+}
+
 bool cli_parse_size(const char *text, int64_t *bytes, resplit_error *err)
 {
     const char *p = skip_spaces(text);

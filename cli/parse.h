@@ -40,6 +40,12 @@ struct cli_slice {
     int64_t stop;
 };
 
+enum { CLI_MOST_PARTS = 1 << 20 };
+
+struct cli_part {
+    int64_t part, n; /* 0: not given */
+};
+
 struct cli_roi {
     int ndim; /* 0: not given */
     struct cli_slice axis[RESPLIT_MAX_NDIM];
@@ -50,6 +56,10 @@ bool cli_fail(resplit_error *err, resplit_status code, const char *format, ...) 
 
 /* A whole number from 1 to 1024. */
 bool cli_parse_count(const char *text, int64_t *count, resplit_error *err);
+
+/* "3/16": partition 3 of 16. And how many, up to a million. */
+bool cli_parse_part(const char *text, struct cli_part *out, resplit_error *err);
+bool cli_parse_parts(const char *text, int64_t *count, resplit_error *err);
 
 bool cli_parse_size(const char *text, int64_t *bytes, resplit_error *err);
 bool cli_parse_shape(const char *text, struct cli_shape *out, resplit_error *err);

@@ -175,6 +175,25 @@ static void print_axes(const resplit_plan_summary *plan, bool kept_only)
     printf("%s\n", any ? "" : "none");
 }
 
+void cli_print_box(int ndim, const int64_t *start, const int64_t *shape)
+{
+    for (int d = 0; d < ndim; d++)
+        printf("%s%" PRId64 ":%" PRId64, d ? ", " : "", start[d], start[d] + shape[d]);
+    printf("\n");
+}
+
+/* "partition     3 of 16: 0:100, 50:100 of the target" */
+static void print_part(const resplit_plan_summary *plan)
+{
+    if (plan->n_parts == 0)
+        return;
+    printf("%-14s%" PRId64 " of %" PRId64 ": ", "partition", plan->part, plan->n_parts);
+    if (plan->floor.write_seeks == 0)
+        printf("empty, there are fewer files than partitions\n");
+    else
+        cli_print_box(plan->ndim, plan->start, plan->shape);
+}
+
 static void print_how(const struct cli_result *result)
 {
     const resplit_plan_summary *plan = result->plan;
@@ -305,7 +324,7 @@ static void print_moved(const struct cli_result *result)
         cli_format_bytes(done->stored_written, bytes);
         printf("%s written", bytes);
         if (!done->resumed && cli_is_encoded(result->target))
-            print_ratio(result->target->bytes, done->stored_written);
+            print_ratio(cli_moved_bytes(result), done->stored_written);
     }
     printf("\n");
 }
@@ -344,6 +363,11 @@ int64_t cli_n_changed(const resplit_losses *losses)
     return losses->n_out_of_range + losses->n_not_a_number + losses->n_rounded;
 }
 
+int64_t cli_moved_bytes(const struct cli_result *result)
+{
+    return result->plan->n_parts > 0 ? result->plan->floor.bytes_written : result->target->bytes;
+}
+
 void cli_report_result(const struct cli_result *result)
 {
     char memory[CLI_BYTES_TEXT];
@@ -366,6 +390,7 @@ void cli_report_result(const struct cli_result *result)
     print_notes(result->target);
     printf("%-14s%s\n", "memory", memory);
     cli_explain_device(&result->plan->device);
+    print_part(result->plan);
     print_how(result);
     print_costs(result);
     print_seconds(result);
@@ -376,7 +401,7 @@ void cli_report_result(const struct cli_result *result)
     if (result->done) {
         /* Of array data: each byte counts once, though it is read and written. */
         const resplit_result *done = result->done;
-        double rate = done->seconds > 0 ? (double)result->target->bytes / done->seconds / 1e9 : 0;
+        double rate = done->seconds > 0 ? (double)cli_moved_bytes(result) / done->seconds / 1e9 : 0;
         printf("\n%-14s%.3f s, %.3f GB/s", "in all", done->seconds, rate);
         if (done->io)
             printf(", by %d worker%s (%s)", done->threads, done->threads == 1 ? "" : "s", done->io);

@@ -28,6 +28,9 @@ int64_t cli_even_length(const resplit_chunks *axis, int64_t extent);
 /* Blocks are more than their elements one after the other: codecs, shards, some missing. */
 bool cli_is_encoded(const resplit_info *info);
 
+/* Bytes of what a run makes: the target, or a partition of it. */
+int64_t cli_moved_bytes(const struct cli_result *result);
+
 /* Values that a cast changed, one way or another. */
 int64_t cli_n_changed(const resplit_losses *losses);
 
@@ -68,6 +71,14 @@ bool cli_json_note(const char *key, struct cli_list *list, resplit_error *err); 
 bool cli_json_list(struct cli_list *list, const char *path, const bool *equal, resplit_error *err);
 void cli_list_release(struct cli_list *list);
 bool cli_json_disk(const char *folder, const resplit_disk *disk, resplit_error *err);
+
+/* Members of an object: a cost, a fingerprint. And prints what is whole, and releases it. */
+void cli_json_cost(struct cli_out *out, const char *key, const resplit_cost *cost);
+void cli_json_digits(struct cli_out *out, uint64_t fingerprint);
+bool cli_json_print(struct cli_out *out, resplit_error *err);
+
+/* "0:100, 50:100" */
+void cli_print_box(int ndim, const int64_t *start, const int64_t *shape);
 
 /* ---- explain.c, json_explain.c: the parts of a result that help to decide ---- */
 

@@ -13,7 +13,7 @@ _resplit()
         prev=${words[cword - 1]}
     fi
 
-    local commands='split merge extract plan run info fingerprint verify bench-disk help' command='' i
+    local commands='split merge extract plan run finish info fingerprint verify bench-disk help' command='' i
     for ((i = 1; i < cword; i++)); do
         case " $commands " in
             *" ${words[i]} "*)
@@ -77,7 +77,7 @@ _resplit()
             mapfile -t COMPREPLY < <(compgen -W "${number:-1}MiB ${number:-1}GiB ${number:-1}MB ${number:-1}GB" -- "$cur")
             return
             ;;
-        --chunks | --to | --from | --shape | --roi | --pattern | --from-pattern | --skip | --threads)
+        --chunks | --to | --from | --shape | --roi | --pattern | --from-pattern | --skip | --threads | --part | --parts)
             return
             ;;
     esac

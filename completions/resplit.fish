@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Fish completion for resplit.
 
-set -l commands split merge extract plan run info fingerprint verify bench-disk help
+set -l commands split merge extract plan run finish info fingerprint verify bench-disk help
 set -l none "not __fish_seen_subcommand_from $commands"
-set -l writing "not __fish_seen_subcommand_from plan info fingerprint verify bench-disk help"
-set -l moving "not __fish_seen_subcommand_from plan info bench-disk help"
-set -l target "not __fish_seen_subcommand_from run info fingerprint verify bench-disk help"
-set -l every "not __fish_seen_subcommand_from run bench-disk help"
+set -l writing "not __fish_seen_subcommand_from plan finish info fingerprint verify bench-disk help"
+set -l moving "not __fish_seen_subcommand_from plan finish info bench-disk help"
+set -l target "not __fish_seen_subcommand_from run finish info fingerprint verify bench-disk help"
+set -l every "not __fish_seen_subcommand_from run finish bench-disk help"
 set -l all "not __fish_seen_subcommand_from help"
 
 complete -c resplit -n "$none" -a split -d 'one array into a grid of files'
@@ -14,13 +14,14 @@ complete -c resplit -n "$none" -a merge -d 'a grid of files into one array'
 complete -c resplit -n "$none" -a extract -d 'a region of interest'
 complete -c resplit -n "$none" -a plan -d 'predict what a run would do, touching nothing'
 complete -c resplit -n "$none" -a run -d 'run a plan that was saved'
+complete -c resplit -n "$none" -a finish -d 'publish an array that was made in partitions'
 complete -c resplit -n "$none" -a info -d 'what an array is and how it is cut'
 complete -c resplit -n "$none" -a fingerprint -d 'a number for the values of an array'
 complete -c resplit -n "$none" -a verify -d 'do two arrays hold the same values?'
 complete -c resplit -n "$none" -a bench-disk -d 'what a disk can do'
 complete -c resplit -n "$none" -a help -d 'the options of a command'
 complete -c resplit -n '__fish_seen_subcommand_from help' \
-    -f -a 'split merge extract plan run info fingerprint verify bench-disk'
+    -f -a 'split merge extract plan run finish info fingerprint verify bench-disk'
 
 complete -c resplit -n "$target; and not __fish_seen_subcommand_from merge" -l chunks -x \
     -a auto -d 'how the target is cut, one length per axis'
@@ -53,6 +54,10 @@ complete -c resplit -n '__fish_seen_subcommand_from info fingerprint verify' -l 
     -d 'names of the files in the folder'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l save -r -d 'write the plan to a file'
 complete -c resplit -n '__fish_seen_subcommand_from plan' -l picture -r -d 'draw the plan into an SVG file'
+complete -c resplit -n "$writing; or __fish_seen_subcommand_from plan" -l part -x -d 'only partition K of N, as 3/16'
+complete -c resplit -n '__fish_seen_subcommand_from plan' -l parts -x -d 'plan for N partitions'
+complete -c resplit -n '__fish_seen_subcommand_from finish' -l overwrite -d 'replace DST if it is there'
+complete -c resplit -n '__fish_seen_subcommand_from finish' -l sync -x -a 'none end each' -d 'when data is brought to disk'
 complete -c resplit -n "$writing" -l overwrite -d 'replace DST if it is there, when the new one is complete'
 complete -c resplit -n "$writing" -l resume -d 'go on with what a run left that was killed, stopped or failed'
 complete -c resplit -n "$writing" -l sync -x -a 'none end each' -d 'when data is brought to disk'

@@ -328,6 +328,8 @@ typedef struct resplit_cost {
  *   minimize  what "auto" looks for among the plans that fit: "seconds" (NULL), "seeks", "bytes" or "memory"
  *   device    what seconds are predicted for; NULL: "ssd". Copied
  *   temp      folder for a temporary file, should the plan need one; NULL: beside the target. Copied
+ *   part,     of the `n_parts` partitions of the target, plan this one, from 1: see "Partitions". part 0: all of them, each to be
+ *   n_parts   planned by resplit_plan_part; both 0: the whole, at once
  */
 typedef struct resplit_plan_options {
     const char *strategy;
@@ -335,6 +337,8 @@ typedef struct resplit_plan_options {
     const char *minimize;
     const resplit_device *device;
     const char *temp;
+    int64_t part;
+    int64_t n_parts;
 } resplit_plan_options;
 
 /* What is in a plan; see resplit_plan_info. */
@@ -343,6 +347,8 @@ typedef struct resplit_plan_summary {
     int64_t memory; /* the budget it was made for                                              */
     int ndim;
     int64_t shape[RESPLIT_MAX_NDIM];         /* of the box that is moved                     */
+    int64_t start[RESPLIT_MAX_NDIM];         /* where it lies in the target: of a partition  */
+    int64_t part, n_parts;                   /* as in the options                            */
     resplit_chunks buffer[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: lengths */
     int64_t n_buffers;
     int loop_order[RESPLIT_MAX_NDIM]; /* axes, outermost loop first                            */
@@ -434,11 +440,11 @@ typedef struct resplit_result {
     double seconds;         /* from the call to its end                                          */
     int64_t stored_read;    /* of encoded blocks, bytes as they are on disk; cost counts elements */
     int64_t stored_written; /* the same, and of all blocks with a cast; cost counts the source's type */
-    uint64_t fingerprint;   /* of the values: see resplit_fingerprint; 0: not known, as after a cast */
-    bool resumed;           /* went on with what an earlier run had done                         */
-    int threads;            /* workers                                                           */
-    const char *io;         /* "uring" or "threads"; NULL: there was nothing to do               */
-    resplit_losses losses;  /* of a cast; what an earlier run did is not in it                  */
+    uint64_t fingerprint; /* of the values: see resplit_fingerprint; 0: not known, as after a cast, or of a partition */
+    bool resumed;         /* went on with what an earlier run had done                         */
+    int threads;          /* workers                                                           */
+    const char *io;       /* "uring" or "threads"; NULL: there was nothing to do               */
+    resplit_losses losses; /* of a cast; what an earlier run did is not in it                  */
 } resplit_result;
 
 /*
@@ -459,6 +465,86 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *pl
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_resume(const resplit_array *source,
                                                                   const resplit_array *target, resplit_plan **out,
                                                                   resplit_error *err);
+
+/* ---- Partitions ---------------------------------------------------------------------------- */
+
+/*
+ * A target can be made in partitions, by processes that know nothing of each other, on one machine or on many that see the same
+ * files:
+ *
+ *     each of them, with the same arrays and n_parts, for one or more parts from 1 to n_parts:
+ *         resplit_plan_make with part and n_parts, resplit_run
+ *     when all are done, one of them:
+ *         resplit_finish
+ *
+ * A partition is a box of the target that has files to itself, so nobody waits for anybody. All share the folder PATH.resplit-part;
+ * who comes first makes it. A partition that was killed goes on with resplit_plan_resume_part and options->resume, on any
+ * machine; one that is complete is not made again. Each has the memory that it is planned for. Boxes follow from the arrays and
+ * n_parts alone.
+ */
+typedef struct resplit_partition {
+    int64_t part, n_parts;
+    int64_t start[RESPLIT_MAX_NDIM]; /* of its box in the target                               */
+    int64_t stop[RESPLIT_MAX_NDIM];
+    int64_t n_blocks;        /* of the target; 0: it is empty, there are fewer files than partitions */
+    int64_t n_source_blocks; /* that it reads of                                               */
+    int64_t bytes;           /* of its elements                                                */
+    int64_t bytes_read;      /* at least: all of a source block that can only be read whole    */
+    bool done;               /* there are files, and it is complete                           */
+} resplit_partition;
+
+/* RESPLIT_EUNSUPPORTED: this target can only be made as a whole. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_partition_info(const resplit_array *source,
+                                                                     const resplit_array *target, int64_t part,
+                                                                     int64_t n_parts, resplit_partition *out,
+                                                                     resplit_error *err);
+
+/* What all partitions of a target come to. */
+typedef struct resplit_parts {
+    int64_t n_parts;
+    int64_t n_empty;        /* there is nothing for them to do                                 */
+    int64_t bytes;          /* of all elements                                                 */
+    int64_t bytes_twice;    /* of the source, that are read by a second, third, .. partition   */
+    int64_t largest;        /* bytes of the largest partition                                  */
+    int64_t smallest;       /* and of the smallest that is not empty                           */
+    resplit_cost predicted; /* of all together; held_bytes and peak_bytes are those of the one that needs most */
+    double seconds;         /* of the slowest one, when it has the device for itself            */
+} resplit_parts;
+
+/* Plans every partition by these options, of which n_parts is given. Pure. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_parts_survey(const resplit_array *source,
+                                                                   const resplit_array *target,
+                                                                   const resplit_plan_options *options,
+                                                                   resplit_parts *out, resplit_error *err);
+
+/* The plan of one partition, by a plan of all: one that was made or loaded with part 0. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_part(const resplit_plan *plan, const resplit_array *source,
+                                                                const resplit_array *target, int64_t part,
+                                                                resplit_plan **out, resplit_error *err);
+
+/* As resplit_plan_resume, for one partition. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_resume_part(const resplit_array *source,
+                                                                       const resplit_array *target, int64_t part,
+                                                                       int64_t n_parts, resplit_plan **out,
+                                                                       resplit_error *err);
+
+/* In how many partitions the array for `path` is being made, whether or not anybody is at work; 0: in none. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_parts_found(const char *path, int64_t *n_parts,
+                                                                  resplit_error *err);
+
+/* The plan of those partitions, and their arrays, as resplit_plan_load. */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_parts_load(const char *path, resplit_array **source,
+                                                                 resplit_array **target, resplit_plan **out,
+                                                                 resplit_error *err);
+
+/*
+ * Publishes an array of which all partitions are complete; RESPLIT_EINVAL names those that are not. It can be killed and called again
+ * at any time. n_parts 0: as many as there are. `options` may be NULL; of it, sync counts. `result` (may be NULL) gets what the
+ * partitions did, each by its last run, and the fingerprint of the whole.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_finish(const resplit_array *source, const resplit_array *target,
+                                                             int64_t n_parts, const resplit_run_options *options,
+                                                             resplit_result *result, resplit_error *err);
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 

@@ -141,9 +141,12 @@ resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device
                                       .floor = floor,
                                       .floor_seconds = rs_device_seconds(device, &floor, false),
                                       .device = *device,
+                                      .part = plan->part,
+                                      .n_parts = plan->n_parts,
                                       .problem_hash = rs_problem_hash(&plan->problem)};
     for (int d = 0; d < plan->plan.ndim; d++) {
         summary->shape[d] = plan->problem.shape[d];
+        summary->start[d] = plan->problem.start[d];
         summary->loop_order[d] = plan->plan.loop[d];
         summary->kept[d] = (plan->plan.kept >> d & 1) != 0;
         RS_TRY(set_buffer(plan, d, err));
@@ -190,13 +193,31 @@ bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *targ
     return *unpacked != 0;
 }
 
-uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, uint64_t hash)
+/* An empty partition has no blocks. */
+resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                             rs_problem *out, resplit_error *err)
+{
+    const rs_box *box = part->part > 0 ? &part->share.box : NULL;
+    if (box == NULL || part->share.n_target > 0) {
+        return rs_problem_make(&source->layout, &target->layout, target->origin, box, out, err);
+    }
+    *out = (rs_problem){.ndim = target->layout.ndim, .itemsize = target->layout.itemsize};
+    out->source = source->layout;
+    out->target = target->layout;
+    for (int d = 0; d < out->ndim; d++) {
+        out->source.axis[d] = out->target.axis[d] = rs_axis_even(0, 1);
+    }
+    return RESPLIT_OK;
+}
+
+uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                              uint64_t hash)
 {
     uint32_t unpacked = 0;
     bool same = false;
     do {
         rs_problem problem;
-        if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, NULL) == RESPLIT_OK) {
+        if (rs_api_window(source, target, part, &problem, NULL) == RESPLIT_OK) {
             rs_problem_unpack(&problem, unpacked);
             same = rs_problem_hash(&problem) == hash;
             rs_problem_release(&problem);
@@ -205,11 +226,11 @@ uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *
     return same ? unpacked : 0;
 }
 
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t unpacked,
-                              rs_problem *out, resplit_error *err)
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                              bool copy, uint32_t unpacked, rs_problem *out, resplit_error *err)
 {
     RS_TRY(check_cast(source, target, err));
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, out, err));
+    RS_TRY(rs_api_window(source, target, part, out, err));
     rs_problem_unpack(out, unpacked);
     out->verbatim = copy && rs_array_is_verbatim(source, target);
     if (out->verbatim) { /* nothing is decoded or encoded */
@@ -232,17 +253,34 @@ static bool may_copy(const char *strategy)
     return strategy == NULL || strcmp(strategy, "auto") == 0 || strcmp(strategy, "copy") == 0;
 }
 
-static resplit_status make_unpacked(const resplit_array *source, const resplit_array *target, const rs_request *request,
-                                    uint32_t unpacked, resplit_plan **out, resplit_error *err)
+/* Nothing is done for an empty partition, at no cost. */
+static resplit_status plan_problem(const rs_problem *problem, const rs_request *request, rs_plan *out,
+                                   resplit_error *err)
+{
+    if (problem->n_target > 0) {
+        return rs_plan_make(problem, request, out, err);
+    }
+    RS_TRY(rs_plan_init(problem, rs_strategy_copy.name, request, out, err));
+    out->kind = RS_PLAN_COPY;
+    out->n_workers = 1;
+    return RESPLIT_OK;
+}
+
+static resplit_status make_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                                    const rs_request *request, uint32_t unpacked, resplit_plan **out,
+                                    resplit_error *err)
 {
     resplit_plan *plan = calloc(1, sizeof *plan);
     *out = NULL;
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
-    resplit_status rc = rs_api_problem(source, target, may_copy(request->strategy), unpacked, &plan->problem, err);
+    plan->part = part->part;
+    plan->n_parts = part->n_parts;
+    resplit_status rc =
+        rs_api_problem(source, target, part, may_copy(request->strategy), unpacked, &plan->problem, err);
     if (rc == RESPLIT_OK) {
-        rc = rs_plan_make(&plan->problem, request, &plan->plan, err);
+        rc = plan_problem(&plan->problem, request, &plan->plan, err);
     }
     if (rc == RESPLIT_OK) {
         rc = rs_api_summarize(plan, request->device != NULL ? request->device : rs_device_find("ssd"), err);
@@ -255,9 +293,9 @@ static resplit_status make_unpacked(const resplit_array *source, const resplit_a
     return RESPLIT_OK;
 }
 
-/* Of the ways to see compressed blocks the fastest: in memory, as a whole, or through files. What needs least is told if none fits. */
-static resplit_status make_plan(const resplit_array *source, const resplit_array *target, const rs_request *request,
-                                resplit_plan **out, resplit_error *err)
+/* In memory, as a whole, or through files. What needs least is told if none fits. */
+resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                                const rs_request *request, resplit_plan **out, resplit_error *err)
 {
     resplit_error least = {.code = RESPLIT_OK};
     uint32_t unpacked = 0;
@@ -265,7 +303,7 @@ static resplit_status make_plan(const resplit_array *source, const resplit_array
     do {
         resplit_plan *plan = NULL;
         resplit_error why = {.code = RESPLIT_OK};
-        resplit_status rc = make_unpacked(source, target, request, unpacked, &plan, &why);
+        resplit_status rc = make_unpacked(source, target, part, request, unpacked, &plan, &why);
         if (rc == RESPLIT_OK && plan != NULL && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
             resplit_plan_free(*out);
             *out = plan;
@@ -292,7 +330,11 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
                           .device = options->device,
                           .processors = rs_system_processors()};
     resplit_plan *plan = NULL;
-    resplit_status rc = make_plan(source, target, &request, &plan, err);
+    rs_api_part part;
+    RS_TRY(rs_api_find_part(source, target, options->part, options->n_parts, &part, err));
+    resplit_status rc = part.part == 0 && part.n_parts > 0
+                            ? rs_api_plan_parts(source, target, &request, part.n_parts, &plan, err)
+                            : rs_api_make_plan(source, target, &part, &request, &plan, err);
     if (rc != RESPLIT_OK || plan == NULL) {
         return rc;
     }
@@ -346,6 +388,10 @@ resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path, 
     if (plan == NULL || path == NULL || *path == '\0') {
         return rs_fail(err, RESPLIT_EINVAL, "a picture needs a plan and a path");
     }
+    if (plan->problem.n_target == 0 || (plan->n_parts > 0 && plan->part == 0)) {
+        return rs_fail(err, RESPLIT_EINVAL, "there is nothing to draw: %s",
+                       plan->part == 0 ? "a plan of all partitions has no buffers" : "the partition is empty");
+    }
     RS_TRY(check_picture_place(path, err));
     resplit_status rc = rs_plan_picture(&plan->problem, &plan->plan, &page, err);
     if (rc == RESPLIT_OK) {
@@ -361,7 +407,9 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
                                     resplit_error *err)
 {
     rs_problem problem;
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    rs_api_part part;
+    RS_TRY(rs_api_find_part(source, target, plan->part, plan->n_parts, &part, err));
+    RS_TRY(rs_api_window(source, target, &part, &problem, err));
     rs_problem_unpack(&problem, plan->problem.unpacked);
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
     rs_problem_release(&problem);
@@ -378,10 +426,16 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
     if (plan == NULL || source == NULL || target == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a run needs a plan, a source and a target");
     }
+    if (plan->part == 0 && plan->n_parts > 0) {
+        return rs_fail(err, RESPLIT_EINVAL, "this plan is of %lld partitions: run them one by one, as --part 1/%lld",
+                       (long long)plan->n_parts, (long long)plan->n_parts);
+    }
     RS_TRY(rs_api_check_belongs(plan, source, target, err));
     resplit_status rc = rs_api_plan_text(plan, source, target, &text, err);
     if (rc == RESPLIT_OK) {
-        rc = rs_run_copy(&plan->problem, &plan->plan, source, target, plan->temp, &text, options, result, err);
+        rc = plan->n_parts > 0 ? rs_api_run_part(plan, source, target, &text, options, result, err)
+                               : rs_run_copy(&plan->problem, &plan->plan, source, target, NULL, plan->temp, &text,
+                                             options, result, err);
     }
     rs_text_release(&text);
     return rc;
@@ -430,7 +484,7 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     rs_problem problem;
     rs_plan plan = {0};
     rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
-    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, &problem, err));
+    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, NULL, &problem, err));
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_compare(&problem, &plan, a, b, options, out, err);

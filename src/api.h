@@ -3,29 +3,49 @@
 #ifndef RS_API_H
 #define RS_API_H
 
+#include "engine/file.h"
 #include "format/format.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 
 struct resplit_plan {
     rs_problem problem;
     rs_plan plan;
+    int64_t part,
+        n_parts; /* of a partition, from 1; part 0 with n_parts: of all, and `plan` says only how to plan them */
+    const char *minimize;          /* of all: what was asked for; NULL: as usual */
     char *temp;                    /* owned; folder for a temporary file, or NULL */
     int64_t *lengths[RS_MAX_NDIM]; /* owned; of uneven buffers, for the summary */
     resplit_plan_summary summary;
 };
 
+/* Which part of the problem a plan is about: all of it, or a partition. */
+typedef struct rs_api_part {
+    int64_t part, n_parts;
+    rs_share share; /* of a partition: when part > 0 */
+} rs_api_part;
+
+/* Both layouts, seen through a part of the problem. */
+resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                             rs_problem *out, resplit_error *err);
+
 /*
  * What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. unpacked:
  * sides, of those that can be, whose compressed blocks go through files where they are plain.
  */
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, bool copy, uint32_t unpacked,
-                              rs_problem *out, resplit_error *err);
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                              bool copy, uint32_t unpacked, rs_problem *out, resplit_error *err);
 
 /* The next way to stage two arrays, from 0 on; false: there are no more. */
 bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked);
 
 /* The way in which the problem of two arrays has this hash; 0, too, if none has. */
-uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, uint64_t hash);
+uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                              uint64_t hash);
+
+/* Of the ways to see compressed blocks the plan that is fastest. */
+resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                                const rs_request *request, resplit_plan **out, resplit_error *err);
 
 /* What cannot be decoded can only be copied. */
 resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
@@ -40,5 +60,24 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
 /* A plan as it is kept beside the part of its target. */
 resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                 rs_text *out, resplit_error *err);
+
+/* ---- api_parts.c ---- */
+
+/* Partition `part` of `n_parts`; both 0: the whole. */
+resplit_status rs_api_find_part(const resplit_array *source, const resplit_array *target, int64_t part, int64_t n_parts,
+                                rs_api_part *out, resplit_error *err);
+
+/* A plan of all partitions, by a request. */
+resplit_status rs_api_plan_parts(const resplit_array *source, const resplit_array *target, const rs_request *request,
+                                 int64_t n_parts, resplit_plan **out, resplit_error *err);
+
+/* Runs the plan of a partition. */
+resplit_status rs_api_run_part(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
+                               const rs_text *text, const resplit_run_options *options, resplit_result *result,
+                               resplit_error *err);
+
+/* Where a run for this target keeps its plan: in the part, or in a partition's folder in it. */
+resplit_status rs_api_kept_path(const char *target, int64_t part, int64_t n_parts, char path[RS_PATH_MAX],
+                                resplit_error *err);
 
 #endif

@@ -204,7 +204,7 @@ resplit_status resplit_group_expect(resplit_group *group, const resplit_array *s
         return rs_fail(err, RESPLIT_EINVAL, "'%s' is not the array that comes next in the group '%s'",
                        target->path != NULL ? target->path : "", group->path);
     }
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
+    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, err));
     resplit_status rc = rs_run_hash(&problem, target, &hash, err);
     rs_problem_release(&problem);
     group->id.problem = rs_mix(group->id.problem, (int64_t)hash);

@@ -108,7 +108,16 @@ static resplit_status describe(const resplit_plan *plan, const resplit_array *so
         RS_TRY(rs_path_to_write(path, plan->temp, &out->temp, err));
     }
     out->device = plan->summary.device;
-    return rs_planfile_describe(&plan->problem, &plan->plan, out, err);
+    out->part = plan->part;
+    out->n_parts = plan->n_parts;
+    if (!rs_planfile_is_of_parts(out)) {
+        return rs_planfile_describe(&plan->problem, &plan->plan, out, err);
+    }
+    out->ndim = plan->plan.ndim;
+    out->memory = plan->plan.memory;
+    out->problem_hash = plan->summary.problem_hash;
+    RS_TRY(copy_text(plan->plan.strategy, &out->strategy, err));
+    return copy_text(plan->minimize, &out->minimize, err);
 }
 
 /* Is what stands at `path` ours to replace: nothing, an empty file, or a plan that was saved earlier? */
@@ -177,13 +186,11 @@ resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *s
                                 rs_text *out, resplit_error *err)
 {
     rs_planfile file = {0};
-    char part[RS_PATH_MAX];
-    if (source->path == NULL || target->path == NULL) {
+    if (source->path == NULL || target->path == NULL || plan->problem.n_target == 0) {
         return RESPLIT_OK;
     }
-    RS_TRY(rs_output_part(target->path, part, err));
-    RS_TRY(rs_path_join(part, "plan", part, err));
-    resplit_status rc = describe(plan, source, target, part, &file, err);
+    /* The part is not there yet, so no path is below its folder: all are absolute. */
+    resplit_status rc = describe(plan, source, target, "/", &file, err);
     if (rc == RESPLIT_OK) {
         rc = rs_planfile_write(&file, out, err);
     }
@@ -279,9 +286,15 @@ static resplit_status load_plan(const char *path, const rs_planfile *file, const
     if (plan == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate a plan");
     }
+    rs_api_part part;
     bool copy = strcmp(file->strategy, rs_strategy_copy.name) == 0;
-    uint32_t unpacked = rs_api_find_unpacked(source, target, file->problem_hash);
-    resplit_status rc = rs_api_problem(source, target, copy, unpacked, &plan->problem, err);
+    plan->part = file->part;
+    plan->n_parts = file->n_parts;
+    resplit_status rc = rs_api_find_part(source, target, file->part, file->n_parts, &part, err);
+    if (rc == RESPLIT_OK) {
+        uint32_t unpacked = rs_api_find_unpacked(source, target, &part, file->problem_hash);
+        rc = rs_api_problem(source, target, &part, copy, unpacked, &plan->problem, err);
+    }
     if (rc == RESPLIT_OK) {
         rc = rebuild(path, file, plan, err);
     }
@@ -299,12 +312,42 @@ static resplit_status load_plan(const char *path, const rs_planfile *file, const
     return RESPLIT_OK;
 }
 
+/* Of all partitions: each is planned when it is run, so there is nothing to rebuild. */
+static resplit_status load_parts(const char *path, const rs_planfile *file, const resplit_array *source,
+                                 const resplit_array *target, resplit_plan **out, resplit_error *err)
+{
+    resplit_error why = {0};
+    rs_request request = {
+        .strategy = file->strategy, .memory = file->memory, .minimize = file->minimize, .device = &file->device};
+    resplit_status rc = rs_api_plan_parts(source, target, &request, file->n_parts, out, &why);
+    if (rc == RESPLIT_OK && file->temp != NULL) {
+        rc = rs_path_as_read(path, file->temp, &(*out)->temp, &why);
+    }
+    if (rc == RESPLIT_OK && (*out)->summary.problem_hash != file->problem_hash) {
+        rc = rs_fail(&why, RESPLIT_EINVAL, "their hash is %016llx, the file has %016llx",
+                     (unsigned long long)(*out)->summary.problem_hash, (unsigned long long)file->problem_hash);
+    }
+    if (rc != RESPLIT_OK) {
+        resplit_plan_free(*out);
+        *out = NULL;
+        return not_those(path, rc, &why, err);
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status load_any(const char *path, const rs_planfile *file, const resplit_array *source,
+                               const resplit_array *target, resplit_plan **out, resplit_error *err)
+{
+    return rs_planfile_is_of_parts(file) ? load_parts(path, file, source, target, out, err)
+                                         : load_plan(path, file, source, target, out, err);
+}
+
 static resplit_status load(const char *path, rs_planfile *file, resplit_array **source, resplit_array **target,
                            resplit_plan **out, resplit_error *err)
 {
     RS_TRY(open_source(path, file, source, err));
     RS_TRY(create_target(path, file, *source, target, err));
-    return load_plan(path, file, *source, *target, out, err);
+    return load_any(path, file, *source, *target, out, err);
 }
 
 resplit_status resplit_plan_load(const char *path, resplit_array **source, resplit_array **target, resplit_plan **out,
@@ -334,53 +377,62 @@ resplit_status resplit_plan_load(const char *path, resplit_array **source, respl
     return rc;
 }
 
-static resplit_status check_is_for(const char *part, const rs_planfile *file, const resplit_array *source,
-                                   const resplit_array *target, resplit_error *err)
+static resplit_status check_is_for(const char *path, const rs_planfile *file, const resplit_array *source,
+                                   const resplit_array *target, const rs_api_part *part, resplit_error *err)
 {
     rs_problem problem;
-    RS_TRY(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, err));
-    rs_problem_unpack(&problem, rs_api_find_unpacked(source, target, file->problem_hash));
-    bool same = rs_problem_hash(&problem) == file->problem_hash;
+    RS_TRY(rs_api_window(source, target, part, &problem, err));
+    rs_problem_unpack(&problem, rs_api_find_unpacked(source, target, part, file->problem_hash));
+    bool same =
+        file->part == part->part && file->n_parts == part->n_parts && rs_problem_hash(&problem) == file->problem_hash;
     rs_problem_release(&problem);
     return same ? RESPLIT_OK
                 : rs_fail(err, RESPLIT_EINVAL,
-                          "what an earlier run left in '%s' was made for other arrays: run without --resume to start "
+                          "what an earlier run left with '%s' was made for other arrays: run without --resume to start "
                           "anew",
-                          part);
+                          path);
+}
+
+/* The plan that stands at `path`; NULL, without an error: none could be kept. */
+static resplit_status load_kept(const char *path, const resplit_array *source, const resplit_array *target,
+                                const rs_api_part *part, resplit_plan **out, resplit_error *err)
+{
+    rs_text text = {0};
+    rs_planfile file = {0};
+    resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
+    if (rc == RESPLIT_OK && text.n > 0) { /* else it is made again, and the journal tells whether it is the same */
+        rc = rs_planfile_parse(text.s, text.n, path, &file, err);
+        if (rc == RESPLIT_OK) {
+            rc = check_is_for(path, &file, source, target, part, err);
+        }
+        if (rc == RESPLIT_OK) {
+            rc = load_plan(path, &file, source, target, out, err);
+        }
+    }
+    rs_planfile_release(&file);
+    rs_text_release(&text);
+    return rc;
+}
+
+resplit_status resplit_plan_resume_part(const resplit_array *source, const resplit_array *target, int64_t part,
+                                        int64_t n_parts, resplit_plan **out, resplit_error *err)
+{
+    char path[RS_PATH_MAX], folder[RS_PATH_MAX], journal[RS_PATH_MAX];
+    rs_api_part which;
+    *out = NULL;
+    if (source == NULL || target == NULL || source->path == NULL || target->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "going on with a run needs a source and a target with files");
+    }
+    RS_TRY(rs_api_find_part(source, target, part, n_parts, &which, err));
+    RS_TRY(rs_api_kept_path(target->path, part, n_parts, path, err));
+    RS_TRY(rs_path_parent(path, folder, err));
+    RS_TRY(rs_path_join(folder, RS_JOURNAL_NAME, journal, err));
+    return access(journal, F_OK) == 0 ? load_kept(path, source, target, &which, out, err)
+                                      : RESPLIT_OK; /* without it there is nothing to go on with */
 }
 
 resplit_status resplit_plan_resume(const resplit_array *source, const resplit_array *target, resplit_plan **out,
                                    resplit_error *err)
 {
-    char part[RS_PATH_MAX], path[RS_PATH_MAX];
-    rs_text text = {0};
-    rs_planfile file = {0};
-    *out = NULL;
-    if (source == NULL || target == NULL || source->path == NULL || target->path == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "going on with a run needs a source and a target with files");
-    }
-    RS_TRY(rs_output_part(target->path, part, err));
-    RS_TRY(rs_path_join(part, "journal", path, err)); /* without it there is nothing to go on with */
-    if (access(path, F_OK) != 0) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(rs_path_join(part, "plan", path, err));
-    resplit_status rc = rs_textfile_read(path, RS_PLANFILE_BYTES, &text, err);
-    if (rc == RESPLIT_OK
-        && text.n == 0) { /* none could be kept: it is made again, and the journal tells whether it is the same */
-        rs_text_release(&text);
-        return RESPLIT_OK;
-    }
-    if (rc == RESPLIT_OK) {
-        rc = rs_planfile_parse(text.s, text.n, path, &file, err);
-    }
-    if (rc == RESPLIT_OK) {
-        rc = check_is_for(part, &file, source, target, err);
-    }
-    if (rc == RESPLIT_OK) {
-        rc = load_plan(path, &file, source, target, out, err);
-    }
-    rs_planfile_release(&file);
-    rs_text_release(&text);
-    return rc;
+    return resplit_plan_resume_part(source, target, 0, 0, out, err);
 }

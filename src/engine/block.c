@@ -147,7 +147,7 @@ static resplit_status write_file(rs_worker *worker, const rs_step *step, char *s
     struct stat st;
     bytes b;
     bytes_init(&b, n);
-    RS_TRY(rs_files_get(files, step->block, n, worker->path[1], &file, err));
+    RS_TRY(rs_files_get(files, step->index, n, worker->path[1], &file, err));
     resplit_status rc = RESPLIT_OK;
     if (fstat(file.fd, &st) != 0 || (st.st_size > n && ftruncate(file.fd, n) != 0)) {
         rc = rs_fail_errno(err, errno, "cannot truncate '%s'", file.path);
@@ -167,9 +167,9 @@ static resplit_status append(rs_worker *worker, const rs_step *step, char *store
     rs_block_file file;
     rs_cursor moved = {.next = -1};
     bytes b;
-    int64_t offset = rs_shards_reserve(run->shards, step->block, n), lead = rs_file_lead(offset);
+    int64_t offset = rs_shards_reserve(run->shards, step->index, n), lead = rs_file_lead(offset);
     bytes_init(&b, n);
-    RS_TRY(rs_files_get(&run->targets, step->block, 0, worker->path[1], &file, err));
+    RS_TRY(rs_files_get(&run->targets, step->index, 0, worker->path[1], &file, err));
     if (file.direct >= 0 && n >= RS_DIRECT_WRITE && lead > 0) {
         memmove(stored + lead, stored, (size_t)n);
         stored += lead;
@@ -177,7 +177,7 @@ static resplit_status append(rs_worker *worker, const rs_step *step, char *store
     rs_block_file raw = as_bytes(&file, &b, offset);
     resplit_status rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
     rs_files_put(&run->targets, &file, false);
-    return rc == RESPLIT_OK ? rs_shards_note(run->shards, step->block, offset, n, err) : rc;
+    return rc == RESPLIT_OK ? rs_shards_note(run->shards, step->index, offset, n, err) : rc;
 }
 
 static resplit_status store(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
@@ -229,7 +229,7 @@ resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_p
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
     int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
-    int64_t head = rs_array_block_offset(target, step->block), n_stored = head + n;
+    int64_t head = rs_array_block_offset(target, step->index), n_stored = head + n;
     char *area = staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
     char *elements = rs_block_assemble(worker, step, pieces, NULL, place);
     worker->cursor.seeks++;
@@ -246,7 +246,7 @@ resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_p
         memcpy(place, elements, (size_t)n);
         elements = place;
     }
-    RS_TRY(put_head(target, step->block, head, area, err));
+    RS_TRY(put_head(target, step->index, head, area, err));
     rs_coder_fit(worker->encoder, head + n);
     RS_TRY(rs_encode(worker->encoder, elements - head, staging, &n_stored, err));
     return store(worker, step, staging, n_stored, err);
@@ -290,9 +290,9 @@ resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const
     reading->stored += at.bytes;
     worker->cursor.stored += at.bytes;
     if (run->shards != NULL) {
-        offset = rs_shards_reserve(run->shards, step->block, at.bytes);
+        offset = rs_shards_reserve(run->shards, step->index, at.bytes);
     }
-    RS_TRY(rs_files_get(&run->targets, step->block, run->shards != NULL ? 0 : at.bytes, worker->path[1], &to, err));
+    RS_TRY(rs_files_get(&run->targets, step->index, run->shards != NULL ? 0 : at.bytes, worker->path[1], &to, err));
     resplit_status rc = RESPLIT_OK;
     if (run->shards == NULL && ftruncate(to.fd, at.bytes) != 0) {
         rc = rs_fail_errno(err, errno, "cannot truncate '%s'", to.path);
@@ -301,6 +301,6 @@ resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const
         rc = copy_bytes(worker, from, &at, &to, offset, err);
     }
     rs_files_put(&run->targets, &to, run->shards == NULL);
-    return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->block, offset, at.bytes, err)
+    return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->index, offset, at.bytes, err)
                                                    : rc;
 }

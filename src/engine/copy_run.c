@@ -1,110 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy_run.c - a run whose sink is the target's files. */
-#include "engine/block.h"
+/* copy_run.c - makes a target, or a partition of it: begins, runs, compares, publishes. */
 #include "engine/output.h"
+#include "engine/parts.h"
+#include "engine/run.h"
 #include "engine/unpack.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-/* Puts the head of the block before its first elements, to be written together; or writes it, where there is no room. */
-static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, char *memory,
-                                 int64_t *joined, resplit_error *err)
-{
-    rs_text head = {0};
-    resplit_status rc = rs_array_block_head(worker->run->target, step->block, &head, err);
-    int64_t n = (int64_t)head.n;
-    if (rc == RESPLIT_OK && n > 0 && n <= worker->before) {
-        memcpy(memory - n, head.s, head.n);
-        *joined = n;
-    } else if (rc == RESPLIT_OK && n > 0) {
-        rc = rs_file_write(file->fd, file->path, head.s, n, 0, err);
-    }
-    rs_text_release(&head);
-    return rc;
-}
-
-/* What is full of the fill value need not be there; but a part of a block says nothing of the rest. */
-static bool is_empty_block(const rs_run *run, const rs_step *step, const rs_box *box, const char *memory)
-{
-    const rs_problem *problem = run->problem;
-    const resplit_array *target = run->target;
-    int64_t n = rs_box_volume(problem->ndim, box);
-    if (target->fill == NULL || (target->write_empty && n > 0)) {
-        return false;
-    }
-    return step->opens && step->closes && n == rs_box_volume(problem->ndim, &step->box)
-           && rs_is_filled(memory, n * problem->itemsize, target->fill, problem->itemsize);
-}
-
-/* A block at the border may reach out of the array; its file is as long as the others. */
-static resplit_status set_length(const rs_worker *worker, const rs_step *step, const rs_block_file *file,
-                                 resplit_error *err)
-{
-    int64_t n = rs_files_bytes(&worker->run->targets, step->block);
-    bool padded = false;
-    for (int d = 0; d < worker->run->problem->ndim; d++) {
-        padded = padded || step->stored.hi[d] > worker->run->problem->shape[d];
-    }
-    return !padded || ftruncate(file->fd, n) == 0
-               ? RESPLIT_OK
-               : rs_fail_errno(err, errno, "cannot make '%s' %lld bytes long", file->path, (long long)n);
-}
-
-/* In staging, where there is room for the longer type. What is written counts in the type that is planned with. */
-static resplit_status write_cast(rs_worker *worker, const rs_block_file *file, const rs_box *box, char *memory,
-                                 resplit_error *err)
-{
-    const rs_run *run = worker->run;
-    rs_cursor *cursor = &worker->cursor;
-    int64_t n = rs_box_volume(run->problem->ndim, box), before = cursor->bytes;
-    rs_cast_run(&run->target->cast, memory, memory, n, &worker->losses);
-    RS_TRY(rs_file_write_box(&worker->io, file, box, memory, 0, cursor, err));
-    cursor->stored += cursor->bytes - before;
-    cursor->bytes = before + n * run->problem->itemsize;
-    return RESPLIT_OK;
-}
-
-/* A unit may come in slices: the head goes before the first slice of the block's first unit. */
-static resplit_status write_unit(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
-                                 resplit_error *err)
-{
-    rs_block_file file;
-    resplit_status rc = RESPLIT_OK;
-    bool last = true;
-    int64_t head = 0;
-    if (is_empty_block(worker->run, step, box, memory)) {
-        rs_block_file none = {.layout = &worker->run->problem->target, .stored = &step->stored};
-        if (rs_box_volume(worker->run->problem->ndim, box) > 0) {
-            rs_file_count(&none, box, &worker->cursor); /* as good as written */
-        }
-        return RESPLIT_OK;
-    }
-    for (int d = 0; d < worker->run->problem->ndim; d++) {
-        last = last && box->hi[d] == step->box.hi[d];
-    }
-    RS_TRY(rs_run_open_target(worker, step, &file, err));
-    if (step->opens && worker->cursor.next < 0) {
-        rc = set_length(worker, step, &file, err);
-        if (rc == RESPLIT_OK) {
-            rc = write_head(worker, step, &file, memory, &head, err);
-        }
-    }
-    if (rc == RESPLIT_OK) {
-        rc = rs_run_casts(worker->run) ? write_cast(worker, &file, box, memory, err)
-                                       : rs_file_write_box(&worker->io, &file, box, memory, head, &worker->cursor, err);
-    }
-    rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
-    return rc;
-}
-
-static resplit_status write_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
-{
-    char *staging = worker->staging[worker->run->plan->kind == RS_PLAN_COPY ? 1 : 0];
-    return rs_block_write(worker, step, pieces, staging, err);
-}
 
 static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err)
 {
@@ -158,6 +60,12 @@ resplit_status rs_run_direct(const resplit_run_options *options, rs_direct *dire
     return read_options(options, direct, &ignored, err);
 }
 
+resplit_status rs_run_sync(const resplit_run_options *options, rs_sync *sync, resplit_error *err)
+{
+    rs_direct ignored;
+    return read_options(options, &ignored, sync, err);
+}
+
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* What was read is what was written, however it was cut on the way. */
@@ -177,49 +85,80 @@ static bool changes_values(const resplit_array *target)
     return target->cast.kind == RS_CAST_VALUES || !rs_chain_is_lossless(&target->chain);
 }
 
-static resplit_status run_all(rs_run *run, rs_output *output, const char *temp, const rs_progress *done,
-                              uint64_t *fingerprint, resplit_error *err)
+/* The steps of the plan, into the target's files. */
+static resplit_status run_steps(rs_run *run, const rs_output *output, const char *temp, bool anew, resplit_error *err)
 {
-    run->journal = &output->journal;
-    run->resumed = *done;
-    run->now = done->now;
-    rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
-    resplit_status rc = RESPLIT_OK;
     rs_shards shards = {.fd = -1};
+    resplit_status rc = RESPLIT_OK;
+    rs_files_init(&run->targets, run->target, output->data, true, run->sources.direct);
     if (rs_array_is_sharded(run->target)) {
         run->shards = &shards;
-        rc = rs_shards_begin(&shards, run->target, output->data, output->lock, err);
+        rc = rs_shards_begin(&shards, run->problem, run->target, output->data, output->folder, anew, err);
     }
     if (rc == RESPLIT_OK) {
         rc = run_kind(run, temp, err);
     }
     resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
-    if (rc == RESPLIT_OK) {
-        rc = closed;
-    }
-    if (rc == RESPLIT_OK) {
-        rc = run->shards != NULL ? rs_shards_finish(&shards, err)
-                                 : rs_array_seal(run->target, output->data, NULL, NULL, err);
+    rc = rc == RESPLIT_OK ? closed : rc;
+    if (rc == RESPLIT_OK && run->shards != NULL) {
+        rc = rs_shards_finish(&shards, err);
+    } else if (rc == RESPLIT_OK && !output->shared) {
+        rc = rs_array_seal(run->target, output->data, NULL, NULL, err);
     }
     rs_shards_end(&shards);
-    if (rc == RESPLIT_OK) {
-        rc = check_fingerprint(run, err);
+    return rc;
+}
+
+/* What comes when all is written. */
+static resplit_status check_run(rs_run *run, const rs_output *output, resplit_error *err)
+{
+    static const int64_t first[RS_MAX_NDIM];
+    RS_TRY(check_fingerprint(run, err));
+    if (run->stream != NULL && run->problem->n_elements == run->source->info.n_elements) {
+        /* also when an earlier run had read it: it did not see the end */
+        RS_TRY(rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), err));
     }
-    if (rc == RESPLIT_OK && run->stream != NULL && run->problem->n_elements == run->source->info.n_elements) {
-        static const int64_t first[RS_MAX_NDIM]; /* also when an earlier run had read it: it did not see the end */
-        rc = rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), err);
+    return (run->problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_pack_target(
+               run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err)
+                                                              : RESPLIT_OK;
+}
+
+/* What was copied as it is was not looked at, and has the fingerprint that it had, if that is all of it. */
+static uint64_t fingerprint_of(const rs_run *run)
+{
+    const rs_problem *problem = run->problem;
+    if (problem->verbatim) {
+        return problem->n_elements == run->source->info.n_elements ? run->source->fingerprint : 0;
     }
-    if (rc == RESPLIT_OK && (run->problem->unpacked & RS_UNPACKED_TARGET) != 0) {
-        rc =
-            rs_pack_target(run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err);
+    return changes_values(run->target) ? 0
+                                       : rs_fingerprint_finish(rs_run_progress(run).fingerprint,
+                                                               run->target->dtype.descr, problem->ndim, problem->shape);
+}
+
+static resplit_status complete(const rs_run *run, rs_output *output, const rs_member *member, resplit_error *err)
+{
+    rs_done done = {.fingerprint = rs_run_progress(run).fingerprint,
+                    .verbatim = run->problem->verbatim,
+                    .cost = run->actual,
+                    .stored_read = run->stored_read,
+                    .stored_written = run->stored_written,
+                    .losses = run->losses};
+    return rs_parts_complete(output, member, &done, err);
+}
+
+static resplit_status run_all(rs_run *run, rs_output *output, const rs_member *member, const char *temp, bool anew,
+                              uint64_t *fingerprint, resplit_error *err)
+{
+    run->journal = &output->journal;
+    if (run->problem->n_target > 0) { /* else it is an empty partition */
+        RS_TRY(run_steps(run, output, temp, anew, err));
+        RS_TRY(check_run(run, output, err));
     }
-    /* what was copied as it is was not looked at */
-    *fingerprint = changes_values(run->target) && !run->problem->verbatim ? 0
-                   : run->problem->verbatim
-                       ? run->source->fingerprint
-                       : rs_fingerprint_finish(rs_run_progress(run).fingerprint, run->target->dtype.descr,
-                                               run->problem->ndim, run->problem->shape);
-    return rc == RESPLIT_OK ? rs_output_publish(output, *fingerprint, err) : rc;
+    if (member != NULL) {
+        return complete(run, output, member, err);
+    }
+    *fingerprint = fingerprint_of(run);
+    return rs_output_publish(output, *fingerprint, err);
 }
 
 static bool any_done(const rs_time now)
@@ -279,13 +218,54 @@ resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *targe
     return rs_array_metadata(target, mix_file, hash, err);
 }
 
-resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const char *temp, const rs_text *plan_text,
-                           const resplit_run_options *options, resplit_result *result, resplit_error *err)
-{
-    rs_output output = {.lock = -1, .journal = {.fd = -1}};
-    rs_unpacked unpacked = {.folder = ""};
+/* A source that is compressed becomes one that is plain, or a stream of it. */
+typedef struct opened {
+    rs_unpacked unpacked;
     rs_stream stream;
+} opened;
+
+static resplit_status open_source(rs_run *run, opened *o, const char *temp, const rs_output *output, rs_direct direct,
+                                  resplit_error *err)
+{
+    uint32_t how = run->problem->unpacked;
+    const resplit_array *source = run->source;
+    if ((how & RS_UNPACKED_SOURCE) != 0) {
+        run->source = &o->unpacked.array;
+        RS_TRY(
+            rs_unpack_source(&o->unpacked, run->problem, source, temp, output->own, run->options, &run->actual, err));
+    }
+    if ((how & RS_STREAMED_SOURCE) != 0) {
+        rs_array_plain(source, &o->unpacked.array);
+        run->source = &o->unpacked.array;
+        RS_TRY(rs_stream_open(&o->stream, source->path, err));
+        run->stream = &o->stream;
+    }
+    rs_files_init(&run->sources, run->source, run->source->path, false, direct);
+    return RESPLIT_OK;
+}
+
+static resplit_status begin_output(rs_output *output, const rs_run *run, const rs_member *member, const rs_text *text,
+                                   rs_earlier *earlier, rs_progress *done, resplit_error *err)
+{
+    rs_job_id id = {.plan = rs_plan_hash(run->plan), .source = run->source->stamp};
+    bool resume = run->options != NULL && run->options->resume;
+    RS_TRY(rs_run_hash(run->problem, run->target, &id.problem, err));
+    resplit_status rc =
+        member != NULL ? rs_parts_begin(output, run->target, run->source, resume, &id, text, member, earlier, done, err)
+                       : rs_output_begin(output, run->target, run->source, resume, &id, text, earlier, done, err);
+    if (rc != RESPLIT_OK) {
+        rs_output_abandon(output, true);
+    }
+    return rc;
+}
+
+resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
+                           const resplit_array *target, const rs_member *member, const char *temp,
+                           const rs_text *plan_text, const resplit_run_options *options, resplit_result *result,
+                           resplit_error *err)
+{
+    rs_output output = RS_NO_OUTPUT;
+    opened o = {.unpacked = {.folder = ""}};
     resplit_array plain;
     if ((problem->unpacked & RS_UNPACKED_TARGET) != 0) {
         rs_array_plain(target, &plain);
@@ -296,45 +276,25 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                   .source = source,
                   .target = target,
                   .options = options,
-                  .sink = write_unit,
-                  .whole_sink = write_whole};
-    rs_job_id id = {.plan = rs_plan_hash(plan), .source = source->stamp};
-    rs_progress done;
+                  .sink = rs_copy_unit,
+                  .whole_sink = rs_copy_whole};
     rs_earlier earlier;
     rs_direct direct;
     double start = seconds_now();
     *result = (resplit_result){.seconds = 0};
     RS_TRY(read_options(options, &direct, &output.sync, err));
-    RS_TRY(rs_run_hash(problem, target, &id.problem, err));
-    resplit_status rc = rs_output_begin(&output, target, source, options != NULL && options->resume, &id, plan_text,
-                                        &earlier, &done, err);
-    if (rc != RESPLIT_OK) {
-        rs_output_abandon(&output, true);
-        return rc;
-    }
+    RS_TRY(begin_output(&output, &run, member, plan_text, &earlier, &run.resumed, err));
     result->resumed = earlier != RS_EARLIER_NONE;
+    resplit_status rc = RESPLIT_OK;
     if (earlier != RS_EARLIER_ALL) {
-        resplit_cost unpacking = {0};
-        run.resumed = done; /* whatever happens until it goes on */
-        run.now = done.now;
-        if ((problem->unpacked & RS_UNPACKED_SOURCE) != 0) {
-            rc = rs_unpack_source(&unpacked, problem, source, temp, output.part, options, &unpacking, err);
-            run.source = &unpacked.array;
-        }
-        run.actual = unpacking;
-        if ((problem->unpacked & RS_STREAMED_SOURCE) != 0) {
-            rs_array_plain(source, &unpacked.array);
-            run.source = &unpacked.array;
-            run.stream = &stream;
-            rc = rs_stream_open(&stream, source->path, err);
-        }
+        run.now = run.resumed.now;
+        rc = open_source(&run, &o, temp, &output, direct, err);
         if (rc == RESPLIT_OK) {
-            rs_files_init(&run.sources, run.source, run.source->path, false, direct);
-            rc = run_all(&run, &output, temp, &done, &result->fingerprint, err);
+            rc = run_all(&run, &output, member, temp, earlier == RS_EARLIER_NONE, &result->fingerprint, err);
         }
-        rs_unpack_end(&unpacked);
+        rs_unpack_end(&o.unpacked);
         if (run.stream != NULL) {
-            rs_stream_close(&stream);
+            rs_stream_close(&o.stream);
         }
         if (rc != RESPLIT_OK) {
             keep_what_is_done(&run, &output, rc, err);

@@ -101,6 +101,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
                         run->source->dtype.byteorder == '>',
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
                         run->problem->ndim > 0 ? run->problem->target.order[run->problem->ndim - 1] : 0);
+    memcpy(run->weights.start, run->problem->start, sizeof run->weights.start);
     RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - rs_problem_fixed(run->problem) - others,
                          &run->budget, err));
     run->n_workers = count_workers(run);
@@ -156,12 +157,8 @@ void rs_run_end(rs_run *run)
 resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err)
 {
     const rs_run *run = worker->run;
-    int64_t index[RS_MAX_NDIM] = {0};
-    for (int d = 0; d < run->problem->ndim; d++) {
-        index[d] = step->block[d] + run->problem->source_index[d];
-    }
-    int64_t bytes = run->source->encoded ? 0 : rs_files_bytes(&run->sources, index);
-    RS_TRY(rs_files_get(&worker->run->sources, index, bytes, worker->path[0], file, err));
+    int64_t bytes = run->source->encoded ? 0 : rs_files_bytes(&run->sources, step->index);
+    RS_TRY(rs_files_get(&worker->run->sources, step->index, bytes, worker->path[0], file, err));
     file->layout = &run->problem->source;
     file->stored = &step->stored;
     return RESPLIT_OK;
@@ -170,8 +167,8 @@ resplit_status rs_run_open_source(rs_worker *worker, const rs_step *step, rs_blo
 resplit_status rs_run_open_target(rs_worker *worker, const rs_step *step, rs_block_file *file, resplit_error *err)
 {
     const rs_run *run = worker->run;
-    int64_t bytes = run->target->encoded ? 0 : rs_files_bytes(&run->targets, step->block);
-    RS_TRY(rs_files_get(&worker->run->targets, step->block, bytes, worker->path[1], file, err));
+    int64_t bytes = run->target->encoded ? 0 : rs_files_bytes(&run->targets, step->index);
+    RS_TRY(rs_files_get(&worker->run->targets, step->index, bytes, worker->path[1], file, err));
     file->layout = &run->in_files;
     file->stored = &step->stored;
     return RESPLIT_OK;

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME "journal"
-#define NEW_NAME "journal-new"
+#define NAME RS_JOURNAL_NAME
+#define NEW_NAME RS_JOURNAL_NAME "-new"
 #define MAGIC UINT64_C(0x316c6e6a6c707372) /* "rspljnl1" */
 
 enum {
@@ -35,7 +35,7 @@ typedef struct record {
     uint64_t check;
 } record;
 
-static uint64_t check_of(const void *bytes, size_t n, uint64_t seed)
+uint64_t rs_check_of(const void *bytes, size_t n, uint64_t seed)
 {
     uint64_t hash = rs_mix(seed, (int64_t)n);
     for (size_t i = 0; i + 8 <= n; i += 8) {
@@ -48,12 +48,12 @@ static uint64_t check_of(const void *bytes, size_t n, uint64_t seed)
 
 static uint64_t check_header(const header *h)
 {
-    return check_of(h, offsetof(header, check), MAGIC);
+    return rs_check_of(h, offsetof(header, check), MAGIC);
 }
 
 static uint64_t check_record(const record *r, const header *h)
 {
-    return check_of(r, offsetof(record, check), h->check);
+    return rs_check_of(r, offsetof(record, check), h->check);
 }
 
 static int64_t now_ms(void)

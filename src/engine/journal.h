@@ -15,6 +15,8 @@
 #include "engine/file.h"
 #include "plan/steps.h"
 
+#define RS_JOURNAL_NAME "journal"
+
 /* When data is brought to disk: never, every half minute and at the end, or before each record. */
 typedef enum rs_sync { RS_SYNC_NONE, RS_SYNC_END, RS_SYNC_EACH } rs_sync;
 
@@ -40,6 +42,9 @@ typedef struct rs_journal {
     bool busy;         /* a worker writes a record */
     rs_time noted;     /* by the last record */
 } rs_journal;
+
+/* A checksum of what is kept beside an output: `n` bytes, a multiple of eight. */
+uint64_t rs_check_of(const void *bytes, size_t n, uint64_t seed);
 
 /* A new journal in the open folder, with what is done already; an older one is replaced when the new one is on disk. */
 resplit_status rs_journal_begin(rs_journal *journal, int folder, rs_sync sync, const rs_job_id *id,

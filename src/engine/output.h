@@ -26,10 +26,19 @@ typedef struct rs_output {
     rs_sync sync;
     char part[RS_PATH_MAX];
     char data[RS_PATH_MAX]; /* where it grows */
+    char own[RS_PATH_MAX];  /* where a run keeps its journal: the part, or a partition's own folder in it */
     uint64_t token;         /* to know it again */
     int lock;               /* descriptor of the part, locked; -1: none */
+    bool shared;            /* with other partitions: parts.h */
+    int folder;             /* of a partition: descriptors of its own folder, and of the lock in it; -1: none */
+    int own_lock;
     rs_journal journal;
 } rs_output;
+
+#define RS_NO_OUTPUT                                                                                                   \
+    {                                                                                                                  \
+        .lock = -1, .folder = -1, .own_lock = -1, .journal = {.fd = -1 }                                               \
+    }
 
 /* Removes a file, or a folder and all that is in it. */
 void rs_path_remove(const char *path);

@@ -113,10 +113,14 @@ static rs_box piece_of(const rs_run *run, const rs_box *unit)
 /* Where in its file a unit begins, if it lies there in one piece: there memory should begin too. */
 static int64_t lead_of(const rs_run *run, const rs_box *unit)
 {
-    rs_box stored = rs_layout_stored(&run->problem->target, run->place_at);
-    rs_block_file file = {.layout = &run->problem->target,
-                          .stored = &stored,
-                          .offset = rs_array_block_offset(run->target, run->place_at)};
+    const rs_problem *problem = run->problem;
+    rs_box stored = rs_layout_stored(&problem->target, run->place_at);
+    int64_t index[RS_MAX_NDIM] = {0};
+    for (int d = 0; d < problem->ndim; d++) {
+        index[d] = run->place_at[d] + problem->target_index[d];
+    }
+    rs_block_file file = {
+        .layout = &problem->target, .stored = &stored, .offset = rs_array_block_offset(run->target, index)};
     return rs_file_lead(rs_file_place(&file, unit));
 }
 

@@ -30,6 +30,7 @@
 typedef struct rs_run rs_run;
 typedef struct rs_worker rs_worker;
 typedef struct rs_spilling rs_spilling;
+struct rs_member; /* parts.h */
 
 enum {
     RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
@@ -221,11 +222,24 @@ resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *targe
 resplit_status rs_compare_stored(const resplit_array *a, const resplit_array *b, bool *equal, int64_t *index,
                                  resplit_error *err);
 
-/* Copies the source into the target: checks, runs, publishes. temp: folder for a temporary file; NULL: beside the target.
-   plan_text: what is kept beside the part for a resume. */
+/* ---- copy_sink.c: sinks that write ---- */
+
+rs_sink rs_copy_unit;
+rs_whole_sink rs_copy_whole;
+
+/* ---- copy_run.c ---- */
+
+/*
+ * Copies the source into the target: checks, runs, publishes. member: the problem is that of a partition, which is not published;
+ * else NULL. temp: folder for a temporary file; NULL: beside the target. plan_text: what is kept beside the part for a resume.
+ */
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
-                           const resplit_array *target, const char *temp, const rs_text *plan_text,
-                           const resplit_run_options *options, resplit_result *result, resplit_error *err);
+                           const resplit_array *target, const struct rs_member *member, const char *temp,
+                           const rs_text *plan_text, const resplit_run_options *options, resplit_result *result,
+                           resplit_error *err);
+
+/* When data is brought to disk, as the options say. */
+resplit_status rs_run_sync(const resplit_run_options *options, rs_sync *sync, resplit_error *err);
 
 /* Whether files are to pass by the page cache, as the options say. */
 resplit_status rs_run_direct(const resplit_run_options *options, rs_direct *direct, resplit_error *err);

@@ -11,38 +11,65 @@
 enum { ENTRY = 16 }; /* bytes of an entry: offset and bytes, in this machine's order */
 
 /* Index of the first block of a shard. */
-static void first_of(const resplit_array *array, int64_t number, int64_t *index)
+static void first_of(const rs_shards *shards, int64_t number, int64_t *index)
 {
-    for (int d = array->layout.ndim - 1; d >= 0; d--) {
-        int64_t n = rs_ceil_div(array->layout.axis[d].n, array->shard[d]);
-        index[d] = number % n * array->shard[d];
+    for (int d = shards->array->layout.ndim - 1; d >= 0; d--) {
+        int64_t n = shards->hi[d] - shards->lo[d];
+        index[d] = (shards->lo[d] + number % n) * shards->array->shard[d];
         number /= n;
     }
 }
 
-static int64_t count_shards(const resplit_array *array)
+static int64_t number_of(const rs_shards *shards, const int64_t *index)
 {
-    int64_t n = 1;
-    for (int d = 0; d < array->layout.ndim; d++) {
-        n *= rs_ceil_div(array->layout.axis[d].n, array->shard[d]); /* no more than there are blocks */
+    int64_t number = 0;
+    for (int d = 0; d < shards->array->layout.ndim; d++) {
+        number = number * (shards->hi[d] - shards->lo[d]) + index[d] / shards->array->shard[d] - shards->lo[d];
     }
-    return n;
+    return number;
+}
+
+/* Those that have blocks of the problem. */
+static void set_range(rs_shards *shards, const rs_problem *problem)
+{
+    shards->n = 1;
+    for (int d = 0; d < shards->array->layout.ndim; d++) {
+        int64_t from = problem->target_index[d], to = from + problem->target.axis[d].n;
+        shards->lo[d] = from / shards->array->shard[d];
+        shards->hi[d] = rs_ceil_div(to, shards->array->shard[d]);
+        shards->n *= shards->hi[d] - shards->lo[d]; /* no more than there are blocks */
+    }
 }
 
 static resplit_status path_of(const rs_shards *shards, int64_t number, char path[RS_PATH_MAX], resplit_error *err)
 {
     int64_t index[RS_MAX_NDIM] = {0};
     char name[RS_NAME_MAX];
-    first_of(shards->array, number, index);
+    first_of(shards, number, index);
     RS_TRY(rs_array_block_name(shards->array, index, name, err));
     return rs_path_join(shards->root, name, path, err);
 }
 
-resplit_status rs_shards_begin(rs_shards *shards, const resplit_array *array, const char *root, int folder,
-                               resplit_error *err)
+/* Where the next block of a shard goes. */
+static resplit_status find_end(const rs_shards *shards, int64_t number, bool anew, int64_t *end, resplit_error *err)
 {
-    *shards = (rs_shards){.array = array, .root = root, .n = count_shards(array)};
-    shards->fd = openat(folder, RS_SHARDS_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    char path[RS_PATH_MAX];
+    struct stat st;
+    RS_TRY(path_of(shards, number, path, err));
+    if (anew && shards->array->info.folder && unlink(path) != 0 && errno != ENOENT) {
+        return rs_fail_errno(err, errno, "cannot remove '%s'", path);
+    }
+    *end = rs_max(lstat(path, &st) == 0 ? (int64_t)st.st_size : 0, rs_shard_begin(shards->array));
+    return RESPLIT_OK;
+}
+
+resplit_status rs_shards_begin(rs_shards *shards, const rs_problem *problem, const resplit_array *array,
+                               const char *root, int folder, bool anew, resplit_error *err)
+{
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (anew ? O_TRUNC : 0);
+    *shards = (rs_shards){.array = array, .root = root};
+    set_range(shards, problem);
+    shards->fd = openat(folder, RS_SHARDS_NAME, flags, 0666);
     if (shards->fd < 0) {
         return rs_fail_errno(err, errno, "cannot make an index of the shards of '%s'", root);
     }
@@ -51,11 +78,9 @@ resplit_status rs_shards_begin(rs_shards *shards, const resplit_array *array, co
         return rs_fail_errno(err, ENOMEM, "cannot allocate the ends of %lld shards", (long long)shards->n);
     }
     for (int64_t i = 0; i < shards->n; i++) {
-        char path[RS_PATH_MAX];
-        struct stat st;
-        RS_TRY(path_of(shards, i, path, err));
-        int64_t end = lstat(path, &st) == 0 ? (int64_t)st.st_size : 0;
-        atomic_init(&shards->next[i], rs_max(end, rs_shard_begin(array)));
+        int64_t end;
+        RS_TRY(find_end(shards, i, anew, &end, err));
+        atomic_init(&shards->next[i], end);
     }
     return RESPLIT_OK;
 }
@@ -72,13 +97,13 @@ void rs_shards_end(rs_shards *shards)
 
 int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes)
 {
-    return atomic_fetch_add(&shards->next[rs_array_file_number(shards->array, index)], bytes);
+    return atomic_fetch_add(&shards->next[number_of(shards, index)], bytes);
 }
 
 resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
                               resplit_error *err)
 {
-    int64_t shard = rs_array_file_number(shards->array, index);
+    int64_t shard = number_of(shards, index);
     int64_t at = shard * rs_array_shard_blocks(shards->array) + rs_array_shard_position(shards->array, index);
     uint64_t entry[2] = {(uint64_t)offset, (uint64_t)bytes};
     return rs_file_write(shards->fd, "the index of the shards", entry, ENTRY, at * ENTRY, err);

@@ -13,20 +13,25 @@
 #define RS_SHARDS_H
 
 #include "engine/files.h"
+#include "plan/problem.h"
 
 #include <stdatomic.h>
 
 typedef struct rs_shards {
     const resplit_array *array;
-    const char *root; /* of the shards; borrowed */
-    int fd;           /* of the index */
-    int64_t n;        /* shards */
+    const char *root;                         /* of the shards; borrowed */
+    int fd;                                   /* of the index */
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* shards along each axis: all, or those of a partition */
+    int64_t n;                                /* and their number */
     _Atomic int64_t *next;
 } rs_shards;
 
-/* Begins, or goes on where an earlier run ended. `folder` is open and has the index; `root` gets the shards. */
-resplit_status rs_shards_begin(rs_shards *shards, const resplit_array *array, const char *root, int folder,
-                               resplit_error *err);
+/*
+ * Begins (anew: what is there is removed), or goes on where an earlier run ended. `folder` is open and has the index; `root` gets
+ * the shards, which are those with the blocks of the problem.
+ */
+resplit_status rs_shards_begin(rs_shards *shards, const rs_problem *problem, const resplit_array *array,
+                               const char *root, int folder, bool anew, resplit_error *err);
 void rs_shards_end(rs_shards *shards);
 
 /* Where the next `bytes` of the shard of a block go, and, when they are there, the note of it. */

@@ -318,12 +318,12 @@ static resplit_status pack_file(packing *p, const char *path, int64_t bytes, con
 resplit_status rs_pack_target(const rs_problem *problem, const resplit_array *target, const char *root, int64_t memory,
                               const resplit_run_options *options, resplit_cost *cost, resplit_error *err)
 {
-    static const int64_t zero[RS_MAX_NDIM];
-    int64_t index[RS_MAX_NDIM] = {0}, n[RS_MAX_NDIM];
+    int64_t index[RS_MAX_NDIM] = {0}, end[RS_MAX_NDIM];
     packing p;
     resplit_status rc = packing_begin(&p, &target->chain, memory, err);
     for (int d = 0; d < problem->ndim; d++) {
-        n[d] = target->layout.axis[d].n;
+        index[d] = problem->target_index[d];
+        end[d] = index[d] + problem->target.axis[d].n;
     }
     bool more = rc == RESPLIT_OK;
     while (more) {
@@ -332,7 +332,7 @@ resplit_status rs_pack_target(const rs_problem *problem, const resplit_array *ta
         rc = rc == RESPLIT_OK ? rs_path_join(root, name, path, err) : rc;
         rc = rc == RESPLIT_OK ? pack_file(&p, path, plain_bytes(target, index), options, err) : rc;
         count(cost, plain_bytes(target, index) - rs_array_block_offset(target, index));
-        more = rc == RESPLIT_OK && rs_index_next(problem->ndim, zero, n, index);
+        more = rc == RESPLIT_OK && rs_index_next(problem->ndim, problem->target_index, end, index);
     }
     packing_end(&p);
     return rc;

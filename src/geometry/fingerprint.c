@@ -340,11 +340,11 @@ uint64_t rs_fingerprint_box(const rs_fingerprint *f, int ndim, const rs_box *box
     side last = {.lo = 0, .hi = 1, .stride = size};
     walk w = {.n = 0};
     for (int d = 0; d < ndim; d++) {
-        const int64_t lo = box->lo[d], hi = box->hi[d], stride = view->strides[d];
+        const int64_t lo = box->lo[d] + f->start[d], hi = box->hi[d] + f->start[d], stride = view->strides[d];
         if (lo >= hi) {
             return 0;
         }
-        src += (lo - view->box.lo[d]) * stride;
+        src += (box->lo[d] - view->box.lo[d]) * stride;
         if (d == ndim - 1) {
             last = (side){d, lo, hi, stride, size, stream_of(KIND_WORD_HIGH, 0), 0};
         } else {
@@ -409,10 +409,11 @@ static uint64_t sum_constant_row(const rs_fingerprint *f, int64_t lo, int64_t hi
 uint64_t rs_fingerprint_constant(const rs_fingerprint *f, int ndim, const rs_box *box, const void *value)
 {
     const int last = ndim - 1;
-    const int64_t lo = ndim > 0 ? box->lo[last] : 0, hi = ndim > 0 ? box->hi[last] : 1;
+    const int64_t lo = ndim > 0 ? box->lo[last] + f->start[last] : 0;
+    const int64_t hi = ndim > 0 ? box->hi[last] + f->start[last] : 1;
     uint64_t sum = sum_constant_row(f, lo * f->itemsize, hi * f->itemsize, value);
     for (int d = 0; d < last; d++) {
-        sum = f->kernels->mul(sum, sum_of_weights(f, d, box->lo[d], box->hi[d]));
+        sum = f->kernels->mul(sum, sum_of_weights(f, d, box->lo[d] + f->start[d], box->hi[d] + f->start[d]));
     }
     return sum;
 }

@@ -22,6 +22,7 @@ typedef struct rs_fingerprint {
     uint64_t table[2][RS_FINGERPRINT_DIGIT]; /* weights of the low digit along them */
     uint64_t word[RS_FINGERPRINT_DIGIT];     /* of the low digit of a word in its row */
     const rs_kernels *kernels;
+    int64_t start[RS_MAX_NDIM]; /* position 0 of boxes is this one of the array; set it after init, where it is not 0 */
 } rs_fingerprint;
 
 /*

@@ -38,6 +38,7 @@ void rs_planfile_release(rs_planfile *file)
     release_side(&file->source);
     release_side(&file->target);
     free(file->strategy);
+    free(file->minimize);
     free(file->temp);
     for (int d = 0; d < RS_MAX_NDIM; d++) {
         free(file->buffer[d].cuts);
@@ -171,9 +172,35 @@ static resplit_status add_device(rs_text *out, const rs_planfile *file, resplit_
     return rs_text_add(out, err, "\n  },\n");
 }
 
-resplit_status rs_planfile_write(const rs_planfile *file, rs_text *out, resplit_error *err)
+static resplit_status add_parts(rs_text *out, const rs_planfile *file, resplit_error *err)
+{
+    if (file->n_parts > 0) {
+        RS_TRY(rs_text_add(out, err, "  \"parts\": %lld,\n", (long long)file->n_parts));
+    }
+    if (file->part > 0) {
+        RS_TRY(rs_text_add(out, err, "  \"part\": %lld,\n", (long long)file->part));
+    }
+    if (file->minimize != NULL) {
+        RS_TRY(rs_text_add(out, err, "  "));
+        RS_TRY(add_string(out, "minimize", file->minimize, err));
+        RS_TRY(rs_text_add(out, err, ",\n"));
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status add_predicted(rs_text *out, const rs_planfile *file, resplit_error *err)
 {
     resplit_cost predicted = file->predicted;
+    RS_TRY(rs_text_add(out, err, "  \"predicted\": {"));
+    for (int i = 0; i < RS_N_COST_FIELDS; i++) {
+        RS_TRY(rs_text_add(out, err, "%s\n    \"%s\": %lld", i > 0 ? "," : "", rs_cost_fields[i].name,
+                           (long long)*rs_cost_at(&predicted, i)));
+    }
+    return rs_text_add(out, err, "\n  },\n");
+}
+
+resplit_status rs_planfile_write(const rs_planfile *file, rs_text *out, resplit_error *err)
+{
     RS_TRY(rs_text_add(out, err, "{\n  \"resplit_plan\": %d,\n", RS_PLANFILE_VERSION));
     RS_TRY(add_source(out, file, err));
     RS_TRY(add_target(out, file, err));
@@ -186,16 +213,14 @@ resplit_status rs_planfile_write(const rs_planfile *file, rs_text *out, resplit_
         RS_TRY(rs_text_add(out, err, ",\n"));
     }
     RS_TRY(add_device(out, file, err));
+    RS_TRY(add_parts(out, file, err));
     if (file->has_buffers) {
         RS_TRY(add_buffers(out, file, err));
     }
-    RS_TRY(rs_text_add(out, err, "  \"predicted\": {"));
-    for (int i = 0; i < RS_N_COST_FIELDS; i++) {
-        RS_TRY(rs_text_add(out, err, "%s\n    \"%s\": %lld", i > 0 ? "," : "", rs_cost_fields[i].name,
-                           (long long)*rs_cost_at(&predicted, i)));
+    if (!rs_planfile_is_of_parts(file)) {
+        RS_TRY(add_predicted(out, file, err));
     }
-    RS_TRY(
-        rs_text_add(out, err, "\n  },\n  \"problem_hash\": \"%016llx\"\n}\n", (unsigned long long)file->problem_hash));
+    RS_TRY(rs_text_add(out, err, "  \"problem_hash\": \"%016llx\"\n}\n", (unsigned long long)file->problem_hash));
     if (out->n > RS_PLANFILE_BYTES) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED,
                        "the plan has too many cuts for a file: %zu bytes, at most %d are read", out->n,

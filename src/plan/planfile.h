@@ -50,6 +50,8 @@ typedef struct rs_planfile {
     char *strategy; /* owned */
     char *temp;     /* owned; folder for a temporary file, NULL: beside the target */
     int64_t memory;
+    int64_t part, n_parts; /* a plan of partition `part`, from 1, of so many; n_parts 0: of the whole */
+    char *minimize;        /* owned; of all partitions (part 0), which are planned when they are run; NULL: as usual */
     resplit_device device; /* what seconds are predicted for */
     bool has_buffers;      /* false: the strategy is asked again */
     rs_planfile_cuts buffer[RS_MAX_NDIM];
@@ -58,6 +60,12 @@ typedef struct rs_planfile {
     resplit_cost predicted;
     uint64_t problem_hash;
 } rs_planfile;
+
+/* Of all partitions, not of one: it predicts nothing, since each is planned when it is run. */
+static inline bool rs_planfile_is_of_parts(const rs_planfile *file)
+{
+    return file->n_parts > 0 && file->part == 0;
+}
 
 /* ---- planfile.c, planfile_read.c: text ---- */
 

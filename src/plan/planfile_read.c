@@ -6,6 +6,7 @@
  */
 #include "plan/planfile.h"
 
+#include "plan/partition.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +46,9 @@ typedef struct key {
 static const key root_keys[] = {
     {"resplit_plan", INTEGER, false}, {"source", OBJECT, false},  {"target", OBJECT, false},
     {"strategy", STRING, false},      {"memory", INTEGER, false}, {"buffer", ARRAY, true},
-    {"loop_order", ARRAY, true},      {"kept_axes", ARRAY, true}, {"predicted", OBJECT, false},
+    {"loop_order", ARRAY, true},      {"kept_axes", ARRAY, true}, {"predicted", OBJECT, true},
     {"device", OBJECT, false},        {"temp", STRING, true},     {"problem_hash", STRING, false},
+    {"parts", INTEGER, true},         {"part", INTEGER, true},    {"minimize", STRING, true},
     {NULL, BOOLEAN, false},
 };
 static const key source_keys[] = {
@@ -344,6 +346,27 @@ static resplit_status get_buffers(const reader *r, const rs_json *root, rs_planf
     return get_kept(r, root, out);
 }
 
+/* A plan of all partitions has nothing of a plan of one, or of the whole, and the other way round. */
+static resplit_status get_parts(const reader *r, const rs_json *root, rs_planfile *out)
+{
+    const rs_json *n = rs_json_get(root, "parts"), *part = rs_json_get(root, "part");
+    if (n != NULL) {
+        RS_TRY(get_integer(r, "parts", n, 1, RS_MOST_PARTITIONS, &out->n_parts));
+    }
+    if (part != NULL) {
+        RS_TRY(get_integer(r, "part", part, 1, out->n_parts, &out->part));
+    }
+    RS_TRY(get_text(r, root, "minimize", &out->minimize));
+    bool all = rs_planfile_is_of_parts(out), predicted = rs_json_get(root, "predicted") != NULL;
+    if (all && (out->has_buffers || predicted)) {
+        return bad(r, "a plan of %lld parts has no buffers and no prediction", (long long)out->n_parts);
+    }
+    if (!all && !predicted) {
+        return bad(r, "\"predicted\" is missing in the plan");
+    }
+    return out->minimize == NULL || all ? RESPLIT_OK : bad(r, "\"minimize\" is for a plan of all parts");
+}
+
 static resplit_status get_predicted(const reader *r, const rs_json *root, rs_planfile *out)
 {
     const rs_json *object = rs_json_get(root, "predicted");
@@ -424,7 +447,10 @@ static resplit_status get_all(const reader *r, const rs_json *root, rs_planfile 
     RS_TRY(get_member(r, root, "memory", 1, &out->memory));
     RS_TRY(get_device(r, root, out));
     RS_TRY(get_buffers(r, root, out));
-    RS_TRY(get_predicted(r, root, out));
+    RS_TRY(get_parts(r, root, out));
+    if (!rs_planfile_is_of_parts(out)) {
+        RS_TRY(get_predicted(r, root, out));
+    }
     return get_hash(r, root, &out->problem_hash);
 }
 

@@ -30,7 +30,6 @@ static void set_window(const rs_layout *layout, const int64_t *start, const int6
 static resplit_status make(const rs_layout *source, const int64_t *start, const rs_layout *target,
                            const int64_t *target_start, const int64_t *shape, rs_problem *out, resplit_error *err)
 {
-    int64_t skipped[RS_MAX_NDIM];
     *out = (rs_problem){.ndim = target->ndim, .itemsize = target->itemsize};
     for (int d = 0; d < target->ndim; d++) {
         out->shape[d] = shape[d];
@@ -46,7 +45,7 @@ static resplit_status make(const rs_layout *source, const int64_t *start, const 
     }
     int64_t *next = out->cuts;
     set_window(source, start, out->shape, &out->source, out->source_index, &next);
-    set_window(target, target_start, out->shape, &out->target, skipped, &next);
+    set_window(target, target_start, out->shape, &out->target, out->target_index, &next);
     out->target.in_memory = false;
     int64_t n_elements;
     if (!rs_layout_count(&out->source, &out->n_source, &n_elements)
@@ -57,26 +56,34 @@ static resplit_status make(const rs_layout *source, const int64_t *start, const 
     return RESPLIT_OK;
 }
 
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
-                               resplit_error *err)
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
+                               const rs_box *box, rs_problem *out, resplit_error *err)
 {
-    static const int64_t zero[RS_MAX_NDIM];
-    int64_t shape[RS_MAX_NDIM] = {0};
+    int64_t from[RS_MAX_NDIM] = {0}, start[RS_MAX_NDIM] = {0}, shape[RS_MAX_NDIM] = {0};
     *out = (rs_problem){0};
     if (source->ndim != target->ndim || source->itemsize != target->itemsize) {
         return rs_fail(err, RESPLIT_EINVAL, "source has %d axes of %lld bytes an element, target %d of %lld",
                        source->ndim, (long long)source->itemsize, target->ndim, (long long)target->itemsize);
     }
     for (int d = 0; d < target->ndim; d++) {
-        shape[d] = target->axis[d].extent;
+        start[d] = box != NULL ? box->lo[d] : 0;
+        shape[d] = box != NULL ? box->hi[d] - box->lo[d] : target->axis[d].extent;
+        from[d] = origin[d] + start[d];
     }
-    return make(source, origin, target, zero, shape, out, err);
+    RS_TRY(make(source, from, target, start, shape, out, err));
+    for (int d = 0; d < target->ndim; d++) {
+        out->start[d] = start[d];
+    }
+    return RESPLIT_OK;
 }
 
 resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *start, const int64_t *shape,
                                        rs_problem *out, resplit_error *err)
 {
     RS_TRY(make(array, start, array, start, shape, out, err));
+    for (int d = 0; d < array->ndim; d++) {
+        out->target_index[d] = 0; /* no partition: what is read is all there is */
+    }
     out->target.coding = (rs_coding){0};
     return RESPLIT_OK;
 }
@@ -139,6 +146,7 @@ uint64_t rs_problem_hash(const rs_problem *problem)
     uint64_t hash = rs_mix(rs_mix(0, problem->ndim), problem->itemsize);
     for (int d = 0; d < problem->ndim; d++) {
         hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
+        hash = problem->start[d] != 0 ? rs_mix(rs_mix(hash, d), problem->start[d]) : hash;
     }
     hash = problem->unpacked != 0 ? rs_mix(hash, problem->unpacked) : hash;
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);

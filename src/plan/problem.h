@@ -2,7 +2,8 @@
 /*
  * problem.h - what a planner sees: two layouts of the same box of elements, and nothing else.
  *
- * Positions are relative to the region of interest, so `shape` is the region's and source blocks may reach out of it.
+ * Positions are relative to the region of interest, so `shape` is the region's and source blocks may reach out of it. The problem
+ * of a partition is a part of it, of whole target blocks: positions are then relative to the partition.
  */
 #ifndef RS_PROBLEM_H
 #define RS_PROBLEM_H
@@ -17,6 +18,8 @@ typedef struct rs_problem {
     rs_layout source;                  /* seen through the region of interest                        */
     rs_layout target;                  /* covers it exactly                                          */
     int64_t source_index[RS_MAX_NDIM]; /* index, in the whole source, of the first block that is seen */
+    int64_t target_index[RS_MAX_NDIM]; /* the same of the target: not 0 in a partition only          */
+    int64_t start[RS_MAX_NDIM];        /* where it lies in the whole target: the same                 */
     int64_t n_source, n_target;        /* blocks                                                     */
     int64_t *cuts;                     /* owned; what uneven axes borrow                             */
     uint32_t unpacked; /* RS_UNPACKED_: blocks are compressed, but seen as plain: see unpack.h of the engine */
@@ -30,9 +33,12 @@ enum {
     RS_STREAM_BYTES = 192 << 10, /* that a stream takes */
 };
 
-/* The region of `source` that starts at `origin` and has the shape of `target`. Copies all it needs. */
-resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin, rs_problem *out,
-                               resplit_error *err);
+/*
+ * The region of `source` that starts at `origin` and has the shape of `target`; or, of that, what lies in `box`, which holds
+ * elements, begins and ends at borders of target blocks, and is NULL for all of it. Copies all it needs.
+ */
+resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
+                               const rs_box *box, rs_problem *out, resplit_error *err);
 void rs_problem_release(rs_problem *problem);
 
 /* The box [start, start + shape) of an array, to be read block by block: the target is cut as the source, and its blocks are not coded. */

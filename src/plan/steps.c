@@ -225,9 +225,14 @@ bool rs_steps_next(rs_steps *steps, rs_step *out)
     if (steps->phase == RS_STEPS_DONE || !(spills ? next_of_spill(steps) : next_of_buffers(steps))) {
         return false;
     }
+    bool reads = steps->phase == RS_STEPS_READING;
+    const int64_t *first = reads ? steps->problem->source_index : steps->problem->target_index;
     memcpy(out->block, steps->index, sizeof out->block);
+    for (int d = 0; d < RS_MAX_NDIM; d++) {
+        out->index[d] = steps->index[d] + first[d];
+    }
     out->group = steps->group;
-    if (steps->phase == RS_STEPS_READING) {
+    if (reads) {
         make_read(steps, out);
     } else {
         make_write(steps, out);

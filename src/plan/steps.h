@@ -19,6 +19,7 @@ typedef enum rs_step_kind { RS_STEP_READ, RS_STEP_WRITE } rs_step_kind;
 typedef struct rs_step {
     rs_step_kind kind;
     int64_t block[RS_MAX_NDIM]; /* index of the source (READ) or target (WRITE) block, as the problem counts */
+    int64_t index[RS_MAX_NDIM]; /* the same in the whole array */
     rs_box stored;              /* that block */
     rs_box box;                 /* what is read or written of it */
     int64_t group;              /* READ in a spill: what belongs to this group, from the temporary file; else -1 */

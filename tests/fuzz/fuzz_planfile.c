@@ -54,7 +54,7 @@ static void try_arrays(const rs_planfile *file)
     if (rs_array_describe(&spec, &source, NULL) == RESPLIT_OK && source->info.n_blocks <= MOST_ELEMENTS
         && rs_array_create(to->path, source, &wanted, &target, NULL) == RESPLIT_OK
         && target->info.n_elements <= MOST_ELEMENTS && target->info.n_blocks <= MOST_ELEMENTS
-        && rs_problem_make(&source->layout, &target->layout, target->origin, &problem, NULL) == RESPLIT_OK) {
+        && rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, NULL) == RESPLIT_OK) {
         if (problem.n_elements > 0) { /* without elements there may be no end of buffers */
             try_plan(file, &problem);
         }

@@ -29,7 +29,7 @@ static rs_problem random_problem(int ndim)
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', source.order);
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', target.order);
     source.atomic = random_in(0, 4) == 0;
-    if (rs_problem_make(&source, &target, origin, &problem, NULL) != RESPLIT_OK) {
+    if (rs_problem_make(&source, &target, origin, NULL, &problem, NULL) != RESPLIT_OK) {
         abort();
     }
     return problem;

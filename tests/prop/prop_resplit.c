@@ -507,7 +507,7 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
     if (rs_plan_check(problem, plan, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
-    if (rs_run_copy(problem, plan, source, target, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {
+    if (rs_run_copy(problem, plan, source, target, NULL, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
     resplit_cost actual = result.cost;
@@ -579,7 +579,7 @@ static void run_trial(const char *folder)
     covered[COVER_ATOMIC_SOURCE] += source->layout.atomic;
     covered[COVER_ATOMIC_TARGET] += target->layout.atomic;
     rs_problem problem;
-    if (rs_problem_make(&source->layout, &target->layout, target->origin, &problem, &err) != RESPLIT_OK) {
+    if (rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, &err) != RESPLIT_OK) {
         FAIL("%s", err.message);
     }
     for (int d = 0; d < t.ndim; d++) {

@@ -124,10 +124,10 @@ static void run_tenth(const char *root, int64_t n, int64_t memory)
     rs_plan plan;
     resplit_result result;
     rs_request request = {.memory = memory};
-    CHECK(rs_problem_make(&source->layout, &target->layout, target->origin, &problem, &err) == RESPLIT_OK, "%s",
+    CHECK(rs_problem_make(&source->layout, &target->layout, target->origin, NULL, &problem, &err) == RESPLIT_OK, "%s",
           err.message);
     CHECK(rs_plan_make(&problem, &request, &plan, &err) == RESPLIT_OK, "%s", err.message);
-    CHECK(rs_run_copy(&problem, &plan, source, target, NULL, NULL, NULL, &result, &err) == RESPLIT_OK, "%s",
+    CHECK(rs_run_copy(&problem, &plan, source, target, NULL, NULL, NULL, NULL, &result, &err) == RESPLIT_OK, "%s",
           err.message);
     resplit_cost actual = result.cost;
     struct rusage usage;

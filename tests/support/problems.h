@@ -27,7 +27,7 @@ static inline rs_problem even_problem(int ndim, const int64_t *shape, const int6
     rs_layout target = even_layout(ndim, shape, to, itemsize, 'C');
     rs_problem problem;
     resplit_error err;
-    if (rs_problem_make(&source, &target, origin, &problem, &err) != RESPLIT_OK) {
+    if (rs_problem_make(&source, &target, origin, NULL, &problem, &err) != RESPLIT_OK) {
         fprintf(stderr, "%s\n", err.message);
         abort();
     }

@@ -35,7 +35,7 @@ static rs_problem random_problem(int ndim, int64_t most, char source_order, char
     rs_layout source = even_layout(ndim, shape, from, 1, source_order);
     rs_layout target = even_layout(ndim, shape, to, 1, target_order);
     rs_problem problem;
-    assert_int_equal(rs_problem_make(&source, &target, origin, &problem, NULL), RESPLIT_OK);
+    assert_int_equal(rs_problem_make(&source, &target, origin, NULL, &problem, NULL), RESPLIT_OK);
     return problem;
 }
 

@@ -89,7 +89,8 @@ static resplit_status begin(rs_output *output, const resplit_array *target, cons
     static const rs_job_id id;
     rs_earlier earlier;
     rs_progress done;
-    *output = (rs_output){.lock = -1, .sync = RS_SYNC_END};
+    *output = (rs_output)RS_NO_OUTPUT;
+    output->sync = RS_SYNC_END;
     return rs_output_begin(output, target, source, false, &id, NULL, &earlier, &done, err);
 }
 

@@ -36,7 +36,7 @@ static rs_problem random_problem(int ndim, int64_t most)
     rs_layout source = even_layout(ndim, shape, from, 100, random_in(0, 3) == 0 ? 'F' : 'C');
     rs_layout target = even_layout(ndim, inner, to, 100, random_in(0, 3) == 0 ? 'F' : 'C');
     rs_problem problem;
-    assert_int_equal(rs_problem_make(&source, &target, origin, &problem, NULL), RESPLIT_OK);
+    assert_int_equal(rs_problem_make(&source, &target, origin, NULL, &problem, NULL), RESPLIT_OK);
     return problem;
 }
 

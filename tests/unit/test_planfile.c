@@ -45,7 +45,7 @@ static rs_problem random_problem(void)
     }
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', source.order);
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', target.order);
-    assert_int_equal(rs_problem_make(&source, &target, origin, &problem, NULL), RESPLIT_OK);
+    assert_int_equal(rs_problem_make(&source, &target, origin, NULL, &problem, NULL), RESPLIT_OK);
     return problem;
 }
 

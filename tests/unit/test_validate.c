@@ -35,7 +35,7 @@ static rs_problem random_problem(void)
     rs_layout source = even_layout(ndim, whole, from, 1, random_in(0, 1) ? 'C' : 'F');
     rs_layout target = even_layout(ndim, shape, to, 1, random_in(0, 1) ? 'C' : 'F');
     rs_problem problem;
-    assert_int_equal(rs_problem_make(&source, &target, origin, &problem, NULL), RESPLIT_OK);
+    assert_int_equal(rs_problem_make(&source, &target, origin, NULL, &problem, NULL), RESPLIT_OK);
     return problem;
 }
 

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A store that was recognised: what is moved, and how."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+import numpy as np
+
+from .. import _api, _words
+from .._array import Array, describe, open_array
+from ._pieces import NotOurs, Piece, Shape, cuts, tiles
+from ._sinks import Sink, beside, by_source, plain, roi_of
+from ._stored import Stored, opened
+
+_ENGINE = threading.Lock()  # one budget: one run at a time in a process
+_CHECKED = 64  # pieces that are planned for before anything is done
+
+
+@dataclass
+class Move:
+    """Pieces of stored arrays that go to a sink.
+
+    Attributes
+    ----------
+    way : str
+        ``"direct"``: each piece is made at its place. ``"links"``: pieces are whole .npy files, which are a grid. ``"stage"``: pieces
+        are first gathered as blocks of a grid in a temporary folder, since some blocks of the target are made of several.
+    """
+
+    sink: Sink
+    shape: Shape
+    pieces: tuple[Piece, ...]
+    memory: int
+    locks: list[Any] = field(default_factory=list)
+    way: str = "direct"
+
+    def prepare(self) -> Move:
+        """Finds the way, and makes sure as far as can be known that it will work."""
+        if not self.pieces or math.prod(self.shape) == 0:
+            raise NotOurs("there is nothing to store")
+        for piece in self.pieces:
+            array = opened(piece.source)  # type: ignore[arg-type]
+            if array.dtype != self.sink.dtype:
+                raise NotOurs(f"{array.dtype} is stored as {self.sink.dtype}")
+            if self.sink.is_source(piece.source):  # type: ignore[arg-type]
+                raise NotOurs(f"{self.sink.path} is both read and written")
+        self.sink.probe()
+        whole = self._whole()
+        if _are_files(self.pieces) and self.sink.takes(whole):
+            self.way = "links"
+        elif all(self.sink.takes(piece) for piece in self.pieces):
+            for piece in self.pieces[:_CHECKED]:
+                self.sink.check(piece, opened(piece.source), self.memory)  # type: ignore[arg-type]
+            return self
+        elif self.sink.takes(whole):
+            self.way = "stage"
+        else:
+            raise NotOurs("what is stored does not begin and end where chunks of the target do")
+        grid = describe(self.shape, self.sink.dtype, chunks=cuts(self.pieces, self.shape), format="npy" if self.way == "links" else "raw")
+        self.sink.check(whole, grid, self.memory)
+        return self
+
+    def _whole(self) -> Piece:
+        n = len(self.shape)
+        return Piece(Stored("<grid>"), tuple(range(n)), (0,) * n, (0,) * n, self.shape)
+
+    def run(self) -> None:
+        with ExitStack() as stack:
+            for lock in self.locks:
+                stack.enter_context(lock)
+            stack.enter_context(_ENGINE)
+            if self.way == "direct":
+                for piece in self.pieces:
+                    self.sink.take(piece, piece.source.open(), self.memory)  # type: ignore[attr-defined]
+                return
+            with beside(self.sink.path if os.path.isabs(self.sink.path) else "stage") as folder:
+                gather = link if self.way == "links" else copy
+                grid = gather(folder, self.pieces, self.shape, self.sink.dtype, self.memory)
+                self.sink.take(self._whole(), grid, self.memory)
+
+
+def _are_files(pieces: tuple[Piece, ...]) -> bool:
+    """Are they whole .npy files that make up a grid?"""
+    for piece in pieces:
+        stored = piece.source
+        if not isinstance(stored, Stored) or dict(stored.spec).get("format") != "npy" or not plain(piece):
+            return False
+        if any(piece.origin) or opened(stored).shape != piece.shape:
+            return False
+    return len(pieces) > 1 and tiles([(piece.at, piece.shape) for piece in pieces])
+
+
+# ---- Gathering pieces ----------------------------------------------------------------------------
+
+
+def link(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
+    """A grid of files that are somewhere else."""
+    grid = Cells(shape, cuts(pieces, shape))
+    for piece in pieces:
+        first, _ = grid.range_of(piece)
+        os.symlink(os.path.abspath(piece.source.path), os.path.join(folder, grid.name(first, "npy")))  # type: ignore[attr-defined]
+    return grid.open(folder, "npy", dtype)
+
+
+def copy(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
+    """A grid of raw blocks, made piece by piece. Raw: a block has as many axes as whoever opens it says."""
+    grid = Cells(shape, cuts(pieces, shape))
+    for i, piece in enumerate(pieces):
+        first, lengths = grid.range_of(piece)
+        made = os.path.join(folder, f"piece-{i}")
+        axes = len(piece.origin)
+        _api.resplit(
+            piece.source.open(),  # type: ignore[attr-defined]
+            made,
+            memory=memory,
+            roi=roi_of(piece),
+            chunks=by_source(piece, lengths),
+            format="raw",
+            order="C",
+            pattern="_".join(f"{{{d}}}" for d in range(axes)) + ".raw" if axes else None,
+            sync="none",
+        )
+        for index in np.ndindex(*map(len, lengths)):
+            old = "_".join(map(str, by_source(piece, index, 0))) + ".raw"
+            name = grid.name([a + b for a, b in zip(first, index)], "raw")
+            os.rename(os.path.join(made, old), os.path.join(folder, name))
+    return grid.open(folder, "raw", dtype)
+
+
+class Cells:
+    """A grid of files that are named by their indices. `lengths`: of its cells, along each axis."""
+
+    def __init__(self, shape: Shape, lengths: Sequence[tuple[int, ...]]) -> None:
+        self.shape, self.lengths = shape, lengths
+        self.starts = [{at: i for i, at in enumerate([0, *itertools.accumulate(axis)][:-1])} for axis in lengths]
+
+    def range_of(self, piece: Piece) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Index of the first cell of a piece, and lengths of its cells."""
+        first = [starts[at] for starts, at in zip(self.starts, piece.at)]
+        lengths = []
+        for d, i in enumerate(first):
+            stop = i
+            while sum(self.lengths[d][i:stop]) < piece.shape[d]:
+                stop += 1
+            lengths.append(self.lengths[d][i:stop])
+        return first, lengths
+
+    def name(self, index: Any, suffix: str) -> str:
+        return "_".join(map(str, index)) + "." + suffix
+
+    def open(self, folder: str, suffix: str, dtype: np.dtype[Any]) -> Array:
+        pattern = "_".join(f"{{{d}}}" for d in range(len(self.shape))) + "." + suffix
+        return open_array(folder, format=suffix, dtype=dtype, shape=self.shape, chunks=self.lengths, pattern=pattern)
+
+
+def memory_of(memory: Any) -> int:
+    return _words.memory_or_default(memory)
