@@ -287,8 +287,9 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
                           .minimize = options->minimize,
                           .device = options->device,
                           .processors = rs_system_processors()};
+    resplit_array view;
     resplit_plan *plan = NULL;
-    resplit_status rc = make_plan(source, target, &request, &plan, err);
+    resplit_status rc = make_plan(rs_array_turned(source, target, &view), target, &request, &plan, err);
     if (rc != RESPLIT_OK || plan == NULL) {
         return rc;
     }
@@ -374,10 +375,12 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
     if (plan == NULL || source == NULL || target == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a run needs a plan, a source and a target");
     }
-    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    resplit_array view;
+    const resplit_array *turned = rs_array_turned(source, target, &view);
+    RS_TRY(rs_api_check_belongs(plan, turned, target, err));
     resplit_status rc = rs_api_plan_text(plan, source, target, &text, err);
     if (rc == RESPLIT_OK) {
-        rc = rs_run_copy(&plan->problem, &plan->plan, source, target, plan->temp, &text, options, result, err);
+        rc = rs_run_copy(&plan->problem, &plan->plan, turned, target, plan->temp, &text, options, result, err);
     }
     rs_text_release(&text);
     return rc;

@@ -337,7 +337,8 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
                                resplit_error *err)
 {
     output->array = array;
-    output->site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
+    output->site = (rs_site){
+        .path = array->path, .folder = array->info.folder, .group = array->ome, .overwrite = array->overwrite};
     return begin_at(output, source->path, resume, id, plan, earlier, done, err);
 }
 
@@ -355,6 +356,15 @@ resplit_status rs_output_begin_group(rs_output *output, const char *path, const 
 static resplit_status add_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
 {
     const rs_output *output = payload;
+    const char *slash = strchr(name, '/');
+    if (slash != NULL) { /* an array without any block has no folder yet */
+        char folder[RS_PATH_MAX];
+        RS_TRY(rs_path_join(output->data, name, folder, err));
+        folder[strlen(folder) - strlen(slash)] = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+            return rs_fail_errno(err, errno, "cannot make the folder '%s'", folder);
+        }
+    }
     return write_text(output->data, name, text, false, err);
 }
 
@@ -374,6 +384,11 @@ static resplit_status write_manifest(rs_output *output, uint64_t fingerprint, re
     }
     if (rc == RESPLIT_OK) {
         rc = write_text(output->data, rs_manifest_name(output->array), &text, false, err);
+    }
+    if (rc == RESPLIT_OK && output->array != NULL && output->array->ome) { /* the level is an array of its own */
+        char folder[RS_PATH_MAX];
+        rc = rs_path_join(output->data, RS_OME_LEVEL, folder, err);
+        rc = rc == RESPLIT_OK ? write_text(folder, rs_manifest_name(output->array), &text, false, err) : rc;
     }
     rs_text_release(&text);
     return rc;
@@ -467,8 +482,7 @@ static resplit_status forget_copies(const rs_output *output, resplit_error *err)
 {
     const char *path = output->site.path;
     bool zarr = output->array == NULL || output->array->zarr != NULL || rs_node_at(path) != RS_NODE_NONE;
-    return zarr && strstr(path, RS_PART_SUFFIX "/" RS_DATA_NAME "/") == NULL ? rs_node_forget_copies(path, err)
-                                                                             : RESPLIT_OK;
+    return zarr && !rs_is_in_part(path) ? rs_node_forget_copies(path, err) : RESPLIT_OK;
 }
 
 resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, resplit_error *err)
