@@ -16,20 +16,41 @@ enum { DEFAULT_BLOCK = 4 << 20 };
 /* Seconds after which no more shapes are compared. Far more than they need: a proposal should not depend on the clock. */
 #define PROPOSING 20.0
 
-/* The array that is to be cut: the region of interest, with the lengths of the source's blocks. */
-static struct cli_cutting cutting_of(const struct cli_job *job)
+/* The array that is to be cut, along the target's axes, with the lengths of the source's blocks. */
+static struct cli_cutting cutting_of(const struct cli_job *job, const resplit_info *target)
 {
     const resplit_info *source = resplit_array_info(job->source);
-    struct cli_cutting cutting = {.ndim = source->ndim, .itemsize = source->itemsize, .order = source->order};
+    struct cli_cutting cutting = {.ndim = target->ndim, .itemsize = source->itemsize, .order = source->order};
 
-    for (int d = 0; d < source->ndim; d++) {
-        int64_t length = cli_even_length(&source->chunks[d], source->shape[d]);
-        if (length <= 0 && source->chunks[d].count > 0)
-            length = source->chunks[d].lengths[0];
+    for (int d = 0; d < target->ndim; d++) {
+        int own = target->axes[d];
+        int64_t length = cli_even_length(&source->chunks[own], source->shape[own]);
+        if (length <= 0 && source->chunks[own].count > 0)
+            length = source->chunks[own].lengths[0];
         cutting.source[d] = length > 0 ? length : 1;
-        cutting.shape[d] = job->has_roi ? job->roi_stop[d] - job->roi_start[d] : source->shape[d];
+        cutting.shape[d] = target->shape[d];
+        if (own != d)
+            cutting.order = target->order;
     }
     return cutting;
+}
+
+/* The same before there is a target: one that is not cut. */
+static int cutting_before(const struct cli_job *job, const struct cli_options *options, struct cli_cutting *out,
+                          resplit_error *err)
+{
+    resplit_chunks whole[RESPLIT_MAX_NDIM];
+    resplit_array *target = NULL;
+
+    for (int d = 0; d < RESPLIT_MAX_NDIM; d++)
+        whole[d] = (resplit_chunks){.length = -1};
+    struct cli_options mine = *options;
+    mine.shards.ndim = 0; /* that need not hold all */
+    if (cli_job_try(job, &mine, whole, &target, err) != RESPLIT_OK)
+        return CLI_FAILED;
+    *out = cutting_of(job, resplit_array_info(target));
+    resplit_array_close(target);
+    return CLI_DONE;
 }
 
 /* Plans for blocks of these lengths. */
@@ -134,7 +155,10 @@ int cli_advise_chunks(struct cli_job *job, const char *path, const struct cli_op
     int code = cli_job_region(job, options, err);
     if (code != CLI_DONE)
         return code;
-    struct cli_cutting cutting = cutting_of(job);
+    struct cli_cutting cutting;
+    code = cutting_before(job, options, &cutting, err);
+    if (code != CLI_DONE)
+        return code;
     if ((access->kind == CLI_SERIES || access->kind == CLI_SLICES) && access->axis >= cutting.ndim) {
         cli_fail(err, RESPLIT_EINVAL, "--for names axis %d and the array has %d %s, counted from 0", access->axis,
                  cutting.ndim, cutting.ndim == 1 ? "axis" : "axes");
@@ -161,7 +185,7 @@ int cli_advise_neighbour(const struct cli_job *job, const struct cli_options *op
                          resplit_error *err)
 {
     const resplit_info *target = resplit_array_info(job->target);
-    struct cli_cutting cutting = cutting_of(job);
+    struct cli_cutting cutting = cutting_of(job, target);
     struct cli_lengths shapes[CLI_MOST_SHAPES];
     double start = cli_now(), now = measure_of(job, job->plan), best = now * (1 - WORTH_SAYING);
 

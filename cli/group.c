@@ -74,11 +74,17 @@ static int check_options(const struct cli_args *args, resplit_error *err)
         bool given;
         const char *option;
     } ONE_ARRAY[] = {
-        {o->roi.ndim > 0, "--roi"},   {o->chunks_auto, "--chunks auto"},
-        {o->pattern, "--pattern"},    {o->shape.ndim > 0, "--shape"},
-        {o->from.ndim > 0, "--from"}, {o->dtype, "--dtype"},
-        {o->order, "--order"},        {o->from_pattern, "--from-pattern"},
-        {o->skip > 0, "--skip"},      {o->from_format, "--from-format"},
+        {o->roi.ndim > 0, "--roi"},
+        {o->chunks_auto, "--chunks auto"},
+        {o->pattern, "--pattern"},
+        {o->shape.ndim > 0, "--shape"},
+        {o->from.ndim > 0, "--from"},
+        {o->dtype, "--dtype"},
+        {o->order, "--order"},
+        {o->from_pattern, "--from-pattern"},
+        {o->skip > 0, "--skip"},
+        {o->from_format, "--from-format"},
+        {o->ome, "--ome"},
     };
 
     for (size_t i = 0; i < sizeof ONE_ARRAY / sizeof ONE_ARRAY[0]; i++) {

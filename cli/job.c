@@ -136,6 +136,7 @@ static resplit_status create_target(const struct cli_job *job, const char *path,
                              .order = options->to_order ? options->to_order[0] : 0,
                              .dtype = options->to_dtype,
                              .write_empty = options->write_empty,
+                             .ome = options->ome,
                              .folder = job->in_group, /* whatever its name ends in */
                              .roi_start = job->has_roi ? job->roi_start : NULL,
                              .roi_stop = job->has_roi ? job->roi_stop : NULL};

@@ -216,6 +216,20 @@ static void add_done(struct cli_out *out, const struct cli_result *result)
     cli_json_digits(out, done->fingerprint);
 }
 
+/* Where they are in another order than the source's. */
+static void add_axes(struct cli_out *out, const resplit_info *target)
+{
+    int64_t axes[RESPLIT_MAX_NDIM];
+    bool turned = false;
+
+    for (int d = 0; d < target->ndim; d++) {
+        axes[d] = target->axes[d];
+        turned = turned || axes[d] != d;
+    }
+    if (turned)
+        cli_out_integers(out, "axes", target->ndim, axes);
+}
+
 bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err)
 {
     const resplit_info *source = result->source, *target = result->target;
@@ -228,6 +242,7 @@ bool cli_json_result(const struct cli_result *result, struct cli_list *list, res
         add_roi(out, result);
     add_chunks(out, "chunks_from", source->ndim, source->chunks, source->shape);
     add_chunks(out, "chunks_to", target->ndim, target->chunks, target->shape);
+    add_axes(out, target);
     if (target->notes)
         cli_out_text(out, "notes", target->notes);
     add_buffer(out, plan);

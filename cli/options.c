@@ -62,6 +62,7 @@ static const struct row {
     {"to-dtype", "TYPE", TEXT, TARGET, TO(to_dtype), "cast values to this type; what that loses is said"},
     {"write-empty", NULL, FLAG, TARGET, TO(write_empty),
      "write blocks of a Zarr target too that hold nothing but its fill value"},
+    {"ome", NULL, FLAG, TARGET, TO(ome), "make an OME-Zarr image, with one level; as a DST that ends in .ome.zarr"},
     {"all-levels", NULL, FLAG, SINGLE, TO(all_levels), "of an OME-Zarr image: every level of it"},
     {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, TARGET, TO(format),
      "of the target; default: by the suffix of DST, else as the source"},

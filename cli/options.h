@@ -59,6 +59,7 @@ struct cli_options {
     const char *to_order;
     const char *to_dtype;
     bool write_empty;
+    bool ome;
     bool all_levels;
     const char *pattern;
     bool overwrite;

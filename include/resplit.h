@@ -167,6 +167,9 @@ typedef struct resplit_spec {
  *              becomes the nearest that it does, NaN 0; resplit_result.losses says how many values changed. Booleans,
  *              integers, reals of up to 8 bytes, all of these to complex; any type to its other byte order
  *   write_empty  also blocks of a Zarr array that hold nothing but its fill value; false: they are left out
+ *   ome        an OME-Zarr image: a group, with the array as its only level, "0"; so is one whose path ends in ".ome.zarr". Its axes are
+ *              listed as t, c, z, y, x, and those of a NIfTI file made from Zarr or MINC as x, y, z, t, c: resplit_info.axes tells from
+ *              which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
  */
 typedef struct resplit_target {
     const char *format;
@@ -182,6 +185,7 @@ typedef struct resplit_target {
     char order;
     const char *dtype;
     bool write_empty;
+    bool ome;
 } resplit_target;
 
 /* What is known about an array; see resplit_array_info. */
@@ -196,6 +200,7 @@ typedef struct resplit_info {
     int ndim;
     int64_t shape[RESPLIT_MAX_NDIM];
     int64_t origin[RESPLIT_MAX_NDIM];        /* of a target: where it lies in its source       */
+    int axes[RESPLIT_MAX_NDIM];              /* of a target: which axis of its source each is  */
     resplit_chunks chunks[RESPLIT_MAX_NDIM]; /* even: length, count 0; uneven: count, lengths  */
     int64_t n_blocks;
     int64_t n_elements;
@@ -206,7 +211,7 @@ typedef struct resplit_info {
     int64_t stored_bytes;  /* and what they have on disk                                        */
     uint64_t fingerprint;  /* as it was stored with the array; 0: it was not                    */
     const char *dataset;   /* of an HDF5 file: "/data"; NULL: not HDF5                          */
-    const char *header;    /* what the header of a NIfTI image says, in words; else NULL       */
+    const char *header;    /* what an image says of places and values, in words; else NULL      */
     const char *notes;     /* what is not kept, or was chosen, one sentence a line; NULL: nothing */
 } resplit_info;
 

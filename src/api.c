@@ -329,12 +329,14 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
                           .minimize = options->minimize,
                           .device = options->device,
                           .processors = rs_system_processors()};
+    resplit_array view;
     resplit_plan *plan = NULL;
     rs_api_part part;
-    RS_TRY(rs_api_find_part(source, target, options->part, options->n_parts, &part, err));
+    const resplit_array *turned = rs_array_turned(source, target, &view);
+    RS_TRY(rs_api_find_part(turned, target, options->part, options->n_parts, &part, err));
     resplit_status rc = part.part == 0 && part.n_parts > 0
-                            ? rs_api_plan_parts(source, target, &request, part.n_parts, &plan, err)
-                            : rs_api_make_plan(source, target, &part, &request, &plan, err);
+                            ? rs_api_plan_parts(turned, target, &request, part.n_parts, &plan, err)
+                            : rs_api_make_plan(turned, target, &part, &request, &plan, err);
     if (rc != RESPLIT_OK || plan == NULL) {
         return rc;
     }
@@ -430,11 +432,13 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
         return rs_fail(err, RESPLIT_EINVAL, "this plan is of %lld partitions: run them one by one, as --part 1/%lld",
                        (long long)plan->n_parts, (long long)plan->n_parts);
     }
-    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    resplit_array view;
+    const resplit_array *turned = rs_array_turned(source, target, &view);
+    RS_TRY(rs_api_check_belongs(plan, turned, target, err));
     resplit_status rc = rs_api_plan_text(plan, source, target, &text, err);
     if (rc == RESPLIT_OK) {
-        rc = plan->n_parts > 0 ? rs_api_run_part(plan, source, target, &text, options, result, err)
-                               : rs_run_copy(&plan->problem, &plan->plan, source, target, NULL, plan->temp, &text,
+        rc = plan->n_parts > 0 ? rs_api_run_part(plan, turned, target, &text, options, result, err)
+                               : rs_run_copy(&plan->problem, &plan->plan, turned, target, NULL, plan->temp, &text,
                                              options, result, err);
     }
     rs_text_release(&text);

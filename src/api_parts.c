@@ -74,20 +74,21 @@ resplit_status rs_api_find_part(const resplit_array *source, const resplit_array
 
 /* One, and not all of them or the whole. */
 static resplit_status find_one(const resplit_array *source, const resplit_array *target, int64_t part, int64_t n_parts,
-                               rs_api_part *out, resplit_error *err)
+                               resplit_array *view, rs_api_part *out, resplit_error *err)
 {
     if (source == NULL || target == NULL || part == 0) {
         return rs_fail(err, RESPLIT_EINVAL, "a partition needs a source, a target and a number, from 1");
     }
-    return rs_api_find_part(source, target, part, n_parts, out, err);
+    return rs_api_find_part(rs_array_turned(source, target, view), target, part, n_parts, out, err);
 }
 
 resplit_status resplit_partition_info(const resplit_array *source, const resplit_array *target, int64_t part,
                                       int64_t n_parts, resplit_partition *out, resplit_error *err)
 {
     rs_api_part found;
+    resplit_array view;
     *out = (resplit_partition){.part = 0};
-    RS_TRY(find_one(source, target, part, n_parts, &found, err));
+    RS_TRY(find_one(source, target, part, n_parts, &view, &found, err));
     const rs_share *share = &found.share;
     *out = (resplit_partition){.part = part,
                                .n_parts = n_parts,
@@ -164,7 +165,8 @@ resplit_status resplit_plan_part(const resplit_plan *plan, const resplit_array *
     if (plan == NULL || plan->n_parts == 0 || plan->part != 0) {
         return rs_fail(err, RESPLIT_EINVAL, "this is no plan of partitions: make one with --parts");
     }
-    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    resplit_array view;
+    RS_TRY(rs_api_check_belongs(plan, rs_array_turned(source, target, &view), target, err));
     return resplit_plan_make(source, target,
                              &(resplit_plan_options){.strategy = plan->plan.strategy,
                                                      .memory = plan->plan.memory,
@@ -289,6 +291,8 @@ resplit_status resplit_parts_survey(const resplit_array *source, const resplit_a
                           .minimize = options->minimize,
                           .device = options->device,
                           .processors = rs_system_processors()};
+    resplit_array view;
+    source = rs_array_turned(source, target, &view);
     RS_TRY(divide(source, target, options->n_parts, &problem, &division, err));
     rs_share whole = rs_partition_whole(&division);
     *out = (resplit_parts){
@@ -325,7 +329,8 @@ static resplit_status write_whole(const resplit_plan *plan, const resplit_array 
     resplit_plan *all = NULL;
     rs_request request = {.memory = plan->plan.memory, .device = &plan->summary.device};
     RS_TRY(rs_api_plan_parts(source, target, &request, plan->n_parts, &all, err));
-    resplit_status rc = rs_api_plan_text(all, source, target, out, err);
+    /* as the source is found, not as the target sees it */
+    resplit_status rc = rs_api_plan_text(all, source->of != NULL ? source->of : source, target, out, err);
     resplit_plan_free(all);
     return rc;
 }
@@ -391,6 +396,8 @@ resplit_status resplit_finish(const resplit_array *source, const resplit_array *
     if (source == NULL || target == NULL || source->path == NULL || target->path == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "finishing needs a source and a target with files");
     }
+    resplit_array view;
+    source = rs_array_turned(source, target, &view);
     RS_TRY(rs_run_sync(options, &sync, err));
     if (n_parts == 0) {
         RS_TRY(rs_parts_count(target->path, &n_parts, err));

@@ -82,15 +82,17 @@ static resplit_status describe_target(const char *path, const resplit_array *arr
 {
     RS_TRY(describe_side(path, array, out, err));
     for (int d = 0; d < array->info.ndim; d++) {
-        out->roi_start[d] = array->origin[d];
-        out->roi_stop[d] = array->origin[d] + array->info.shape[d];
-        out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[d];
+        int own = array->info.axes[d]; /* of the source, which a region is of */
+        out->roi_start[own] = array->origin[d];
+        out->roi_stop[own] = array->origin[d] + array->info.shape[d];
+        out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[own];
         if (array->zarr != NULL || array->hdf5 != NULL) { /* chunks may be longer than the array */
             out->chunks[d].length = array->layout.axis[d].step;
         }
     }
     out->order = array->wished_order;
     out->write_empty = array->write_empty;
+    out->ome = array->ome;
     out->has_shards = array->info.shards != NULL;
     if (out->has_shards) {
         memcpy(out->shards, array->info.shards, (size_t)array->info.ndim * sizeof *out->shards);
@@ -167,7 +169,8 @@ resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *
     if (source->path == NULL || target->path == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "cannot save a plan for arrays without files: nobody could run it");
     }
-    RS_TRY(rs_api_check_belongs(plan, source, target, err));
+    resplit_array view;
+    RS_TRY(rs_api_check_belongs(plan, rs_array_turned(source, target, &view), target, err));
     RS_TRY(check_replaceable(path, err));
     resplit_status rc = describe(plan, source, target, path, &file, err);
     if (rc == RESPLIT_OK) {
@@ -251,7 +254,8 @@ static resplit_status create_target(const char *path, const rs_planfile *file, c
                              .shards = side->has_shards ? side->shards : NULL,
                              .order = side->order,
                              .dtype = side->dtype,
-                             .write_empty = side->write_empty};
+                             .write_empty = side->write_empty,
+                             .ome = side->ome};
     RS_TRY(rs_path_as_read(path, side->path, &place, err));
     resplit_status rc = rs_array_create(place, source, &target, out, &why);
     free(place);
@@ -347,7 +351,8 @@ static resplit_status load(const char *path, rs_planfile *file, resplit_array **
 {
     RS_TRY(open_source(path, file, source, err));
     RS_TRY(create_target(path, file, *source, target, err));
-    return load_any(path, file, *source, *target, out, err);
+    resplit_array view;
+    return load_any(path, file, rs_array_turned(*source, *target, &view), *target, out, err);
 }
 
 resplit_status resplit_plan_load(const char *path, resplit_array **source, resplit_array **target, resplit_plan **out,
@@ -423,6 +428,8 @@ resplit_status resplit_plan_resume_part(const resplit_array *source, const respl
     if (source == NULL || target == NULL || source->path == NULL || target->path == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "going on with a run needs a source and a target with files");
     }
+    resplit_array view;
+    source = rs_array_turned(source, target, &view);
     RS_TRY(rs_api_find_part(source, target, part, n_parts, &which, err));
     RS_TRY(rs_api_kept_path(target->path, part, n_parts, path, err));
     RS_TRY(rs_path_parent(path, folder, err));

@@ -24,21 +24,40 @@ static resplit_status grow(rs_text *text, size_t more, resplit_error *err)
     return RESPLIT_OK;
 }
 
-resplit_status rs_text_add(rs_text *text, resplit_error *err, const char *format, ...)
+/* `again` has the same arguments: a list can be walked once. */
+static resplit_status add(rs_text *text, const char *format, va_list args, va_list again, resplit_error *err)
 {
-    va_list args;
-    va_start(args, format);
     int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     if (n < 0) {
         return rs_fail_errno(err, errno, "cannot format text '%s'", format); /* numbers may take memory */
     }
     RS_TRY(grow(text, (size_t)n, err));
-    va_start(args, format);
-    (void)vsnprintf(text->s + text->n, (size_t)n + 1, format, args);
-    va_end(args);
+    (void)vsnprintf(text->s + text->n, (size_t)n + 1, format, again);
     text->n += (size_t)n;
     return RESPLIT_OK;
+}
+
+resplit_status rs_text_add(rs_text *text, resplit_error *err, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    resplit_status rc = add(text, format, args, again, err);
+    va_end(again);
+    va_end(args);
+    return rc;
+}
+
+resplit_status rs_text_add_line(rs_text *text, resplit_error *err, const char *format, ...)
+{
+    va_list args, again;
+    RS_TRY(text->n > 0 ? rs_text_add_bytes(text, "\n", 1, err) : RESPLIT_OK);
+    va_start(args, format);
+    va_copy(again, args);
+    resplit_status rc = add(text, format, args, again, err);
+    va_end(again);
+    va_end(args);
+    return rc;
 }
 
 resplit_status rs_text_add_bytes(rs_text *text, const void *bytes, size_t n, resplit_error *err)

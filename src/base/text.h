@@ -13,6 +13,9 @@ typedef struct rs_text {
 
 resplit_status rs_text_add(rs_text *text, resplit_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same in a line of its own: after a line end, where there is something already. */
+resplit_status rs_text_add_line(rs_text *text, resplit_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 resplit_status rs_text_add_bytes(rs_text *text, const void *bytes, size_t n, resplit_error *err);
 void rs_text_release(rs_text *text);
 

@@ -83,7 +83,8 @@ resplit_status rs_output_begin(rs_output *output, const resplit_array *array, co
                                resplit_error *err)
 {
     output->array = array;
-    output->site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
+    output->site = (rs_site){
+        .path = array->path, .folder = array->info.folder, .group = array->ome, .overwrite = array->overwrite};
     return rs_array_is_there(source)
                ? begin_at(output, source->path, resume, id, plan, earlier, done, err)
                : rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no elements to read");

@@ -18,8 +18,6 @@
 #include "engine/journal.h"
 #include "engine/site.h"
 
-#define RS_DATA_NAME "data" /* in the part */
-
 typedef struct rs_output {
     rs_site site;
     const resplit_array *array; /* NULL: a group of arrays */

@@ -15,6 +15,15 @@
 static resplit_status add_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
 {
     const rs_output *output = payload;
+    const char *slash = strchr(name, '/');
+    if (slash != NULL) { /* an array without any block has no folder yet */
+        char folder[RS_PATH_MAX];
+        RS_TRY(rs_path_join(output->data, name, folder, err));
+        folder[strlen(folder) - strlen(slash)] = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+            return rs_fail_errno(err, errno, "cannot make the folder '%s'", folder);
+        }
+    }
     return rs_part_write(output->data, name, text, false, err);
 }
 
@@ -34,6 +43,11 @@ static resplit_status write_manifest(rs_output *output, uint64_t fingerprint, re
     }
     if (rc == RESPLIT_OK) {
         rc = rs_part_write(output->data, rs_manifest_name(output->array), &text, false, err);
+    }
+    if (rc == RESPLIT_OK && output->array != NULL && output->array->ome) { /* the level is an array of its own */
+        char folder[RS_PATH_MAX];
+        rc = rs_path_join(output->data, RS_OME_LEVEL, folder, err);
+        rc = rc == RESPLIT_OK ? rs_part_write(folder, rs_manifest_name(output->array), &text, false, err) : rc;
     }
     rs_text_release(&text);
     return rc;

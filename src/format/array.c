@@ -10,6 +10,7 @@
 #include "format/hdf5_array.h"
 #include "format/minc_array.h"
 #include "format/nifti_array.h"
+#include "format/space.h"
 #include "format/zarr.h"
 
 const char *rs_shape_text(int ndim, const int64_t *shape, char text[RS_SHAPE_TEXT])
@@ -41,6 +42,7 @@ void rs_array_close(resplit_array *array)
     rs_nifti_release(array->nifti);
     free(array->nifti);
     rs_minc_free(array->minc);
+    rs_space_free(array->space);
     rs_text_release(&array->notes);
     rs_text_release(&array->words);
     free(array->fill);
@@ -218,6 +220,7 @@ static void fill_info(resplit_array *array)
         const rs_axis *axis = &array->layout.axis[d];
         info->shape[d] = axis->extent;
         info->origin[d] = array->origin[d];
+        info->axes[d] = array->turned ? array->turn[d] : d;
         if (is_even(axis)) {
             free(array->cuts[d]);
             array->cuts[d] = NULL;
@@ -237,6 +240,9 @@ static resplit_status set_words(resplit_array *array, resplit_error *err)
     }
     if (array->minc != NULL && array->path != NULL) {
         RS_TRY(rs_minc_describe(array->minc, &array->words, err));
+    }
+    if (array->zarr != NULL && array->space != NULL) {
+        RS_TRY(rs_space_describe(array->space, &array->words, err));
     }
     array->info.header = array->words.n > 0 ? array->words.s : NULL;
     return RESPLIT_OK;
@@ -279,13 +285,18 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
                                    resplit_error *err)
 {
     rs_pattern pattern;
+    int64_t own[RS_MAX_NDIM];
     name[0] = '\0';
+    if (array->of != NULL) {
+        return rs_array_block_name(array->of, rs_array_own_index(array, index, own), name, err);
+    }
     if (array->zarr != NULL) {
         int64_t file[RS_MAX_NDIM];
         for (int d = 0; d < array->layout.ndim; d++) {
             file[d] = index[d] / rs_max(1, array->shard[d]);
         }
-        return rs_zarr_key(array->zarr, file, name, RS_NAME_MAX, err);
+        size_t n = array->ome ? (size_t)snprintf(name, RS_NAME_MAX, "%s/", RS_OME_LEVEL) : 0;
+        return rs_zarr_key(array->zarr, file, name + n, RS_NAME_MAX - n, err);
     }
     if (array->pattern == NULL) {
         return RESPLIT_OK;
@@ -297,8 +308,12 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
 
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
 {
+    int64_t own[RS_MAX_NDIM];
     if (array->offsets == NULL && array->stride == 0) {
         return array->data_offset;
+    }
+    if (array->of != NULL) {
+        return rs_array_block_offset(array->of, rs_array_own_index(array, index, own));
     }
     int64_t number = rs_layout_block_number(&array->layout, index);
     return array->offsets != NULL ? array->offsets[number] : array->data_offset + number * array->stride;
@@ -363,5 +378,7 @@ resplit_status rs_array_attributes(const resplit_array *array, rs_text *out, res
 
 resplit_status rs_array_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
 {
-    return rs_hdf5_fetch(array, index, out, err);
+    int64_t own[RS_MAX_NDIM];
+    return array->of != NULL ? rs_hdf5_fetch(array->of, rs_array_own_index(array, index, own), out, err)
+                             : rs_hdf5_fetch(array, index, out, err);
 }

@@ -30,6 +30,9 @@ resplit_status rs_pattern_default(int ndim, const char *suffix, char **out, resp
 /* Bytes before the data of new blocks: one number that serves all, also the one with the longest header. */
 resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err);
 
+/* The index that a block of a turned array has in the array itself. */
+const int64_t *rs_array_own_index(const resplit_array *view, const int64_t *index, int64_t own[RS_MAX_NDIM]);
+
 /* What it takes to read, or to write, encoded blocks of at most `stored` bytes. RESPLIT_EUNSUPPORTED: more than their codecs can do. */
 resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
 

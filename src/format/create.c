@@ -9,6 +9,7 @@
 #include "format/literal.h"
 #include "format/minc_array.h"
 #include "format/nifti_array.h"
+#include "format/space.h"
 #include "format/zarr_array.h"
 
 static resplit_status unknown_format(const char *name, resplit_error *err)
@@ -63,12 +64,13 @@ static resplit_status set_box(const resplit_array *source, const resplit_target 
                        target->ndim);
     }
     for (int d = 0; d < ndim; d++) {
-        int64_t extent = source->layout.axis[d].extent;
-        int64_t start = target->roi_start == NULL ? 0 : target->roi_start[d];
-        int64_t stop = target->roi_stop == NULL ? extent : target->roi_stop[d];
+        int own = array->turned ? array->turn[d] : d; /* regions are of the source, along its own axes */
+        int64_t extent = source->layout.axis[own].extent;
+        int64_t start = target->roi_start == NULL ? 0 : target->roi_start[own];
+        int64_t stop = target->roi_stop == NULL ? extent : target->roi_stop[own];
         if (start < 0 || start > stop || stop > extent) {
             return rs_fail(err, RESPLIT_EINVAL, "region %lld:%lld of axis %d is not within 0:%lld", (long long)start,
-                           (long long)stop, d, (long long)extent);
+                           (long long)stop, own, (long long)extent);
         }
         array->origin[d] = start;
         shape[d] = stop - start;
@@ -177,40 +179,41 @@ static bool is_dataset(const char *path, const char *dataset, const resplit_targ
            && (dataset != NULL || rs_format_by_suffix(path) == format);
 }
 
-/* What of the source's metadata the target's format has no place for. */
-static resplit_status note_losses(const resplit_array *source, resplit_array *array, resplit_error *err)
+/* An OME-Zarr image is asked for, by an option or by its name; an array in the making of a group is one of its own. */
+static resplit_status choose_image(const char *path, const resplit_target *target, resplit_array *array,
+                                   resplit_error *err)
 {
-    bool nifti = rs_format_is_nifti(array->format);
-    if (source->nifti != NULL && !nifti) {
-        return rs_nifti_note_loss(source, &array->notes, err);
+    static const char suffix[] = ".ome.zarr";
+    size_t n = path != NULL ? strlen(path) : 0, k = sizeof suffix - 1;
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
     }
-    return nifti && source->zarr != NULL && source->zarr->attributes.n > 2 /* {} */
-               ? rs_text_add(&array->notes, err,
-                             "attributes of the Zarr array are not kept: NIfTI has no place for them")
-               : RESPLIT_OK;
+    bool zarr = array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3;
+    bool named = n > k && strncmp(path + n - k, suffix, k) == 0 && !rs_is_in_part(path);
+    array->ome = target->ome || (named && zarr);
+    return !array->ome || zarr ? RESPLIT_OK
+                               : rs_fail(err, RESPLIT_EINVAL,
+                                         "an OME-Zarr image is Zarr, and the target would be %s: give a .zarr path",
+                                         array->format->name);
 }
 
 /* A codec that loses digits may well be what the user wants, but nobody should find out later. */
 static resplit_status note_codec(resplit_array *array, resplit_error *err)
 {
     char text[200];
-    if (rs_chain_is_lossless(&array->chain)) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(rs_text_add(&array->notes, err, "%scodec '%s' does not keep every value as it is",
-                       array->notes.n > 0 ? "\n" : "", rs_chain_text(&array->chain, text)));
-    array->info.notes = array->notes.s;
-    return RESPLIT_OK;
+    return rs_chain_is_lossless(&array->chain)
+               ? RESPLIT_OK
+               : rs_text_add(&array->notes, err, "%scodec '%s' does not keep every value as it is",
+                             array->notes.n > 0 ? "\n" : "", rs_chain_text(&array->chain, text));
 }
 
-/* `dataset` NULL: the path names none. */
-static resplit_status fill_target(const char *path, const char *dataset, const resplit_array *source,
-                                  const resplit_target *target, resplit_array *array, resplit_error *err)
+/* What is asked for, as it was asked for. */
+static resplit_status take_wishes(const char *path, const resplit_target *target, resplit_array *array,
+                                  resplit_error *err)
 {
-    int64_t shape[RS_MAX_NDIM];
-    array->order = target->order != '\0' ? target->order : source->order;
     array->overwrite = target->overwrite;
     array->wished_order = target->order;
+    array->wished_format = target->format != NULL;
     if (target->codec != NULL && (array->wished_codec = rs_strdup(target->codec)) == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a codec");
     }
@@ -223,27 +226,15 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
             return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
         }
     }
-    RS_TRY(choose_type(source, target->dtype, array, err));
-    RS_TRY(choose_format(path, source, target, &array->format, err));
-    RS_TRY(set_box(source, target, array, shape, err));
-    RS_TRY(note_losses(source, array, err));
-    bool minc = array->format == &rs_format_minc2, one = is_dataset(path, dataset, target, array->format);
-    RS_TRY(source->minc != NULL && !minc && !one ? rs_minc_note_loss(source, array, err) : RESPLIT_OK);
-    RS_TRY(minc ? rs_minc_array_begin(source, target, shape, array, err) : RESPLIT_OK);
-    if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
-        RS_TRY(rs_hdf5_check_plain(source, array->format, err));
-        return rs_zarr_array_fill(source, target, shape, array, err);
-    }
-    if (one) {
-        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
-        if (!array->encoded) {
-            set_cast_cost(array);
-        }
-        return RESPLIT_OK;
-    }
+    return RESPLIT_OK;
+}
+
+/* Files, or one file, of a format that has no chunks of its own. */
+static resplit_status fill_files(const char *path, const resplit_array *source, const resplit_target *target,
+                                 const int64_t *shape, resplit_array *array, resplit_error *err)
+{
+    bool nifti = rs_format_is_nifti(array->format), minc = array->format == &rs_format_minc2;
     RS_TRY(rs_hdf5_check_plain(source, array->format, err));
-    bool nifti = rs_format_is_nifti(array->format);
-    array->wished_format = target->format != NULL;
     RS_TRY(nifti ? rs_nifti_array_begin(path, source, target, shape, array, err)
                  : check_plain(target, array->format, err));
     bool c_only = (minc || array->format == &rs_format_hdf5) && target->order == '\0';
@@ -261,6 +252,36 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
         array->layout.coding.library = RS_HDF5_LIBRARY; /* it makes the head of each file */
     }
     return nifti ? rs_nifti_array_end(source, array, err) : RESPLIT_OK;
+}
+
+/* `dataset` NULL: the path names none. */
+static resplit_status fill_target(const char *path, const char *dataset, const resplit_array *given,
+                                  const resplit_target *target, resplit_array *array, resplit_error *err)
+{
+    int64_t shape[RS_MAX_NDIM];
+    resplit_array view;
+    RS_TRY(take_wishes(path, target, array, err));
+    RS_TRY(choose_type(given, target->dtype, array, err));
+    RS_TRY(choose_format(path, given, target, &array->format, err));
+    RS_TRY(choose_image(path, target, array, err));
+    bool one = is_dataset(path, dataset, target, array->format);
+    RS_TRY(rs_array_set_space(given, one, array, err));
+    RS_TRY(set_box(given, target, array, shape, err));
+    const resplit_array *source = rs_array_turned(given, array, &view);
+    array->order = target->order != '\0' ? target->order : source->order;
+    RS_TRY(array->format == &rs_format_minc2 ? rs_minc_array_begin(source, target, shape, array, err) : RESPLIT_OK);
+    if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
+        RS_TRY(rs_hdf5_check_plain(source, array->format, err));
+        return rs_zarr_array_fill(source, target, shape, array, err);
+    }
+    if (one) {
+        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
+        if (!array->encoded) {
+            set_cast_cost(array);
+        }
+        return RESPLIT_OK;
+    }
+    return fill_files(path, source, target, shape, array, err);
 }
 
 static bool names_hdf5(const resplit_target *target)
@@ -288,6 +309,7 @@ resplit_status rs_array_create(const char *path, const resplit_array *source, co
     }
     if (rc == RESPLIT_OK) {
         rc = note_codec(*out, err);
+        (*out)->info.notes = (*out)->notes.n > 0 ? (*out)->notes.s : NULL; /* some come late */
     }
     rs_text_release(&data);
     free(file);

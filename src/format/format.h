@@ -16,10 +16,14 @@
 #ifndef RS_FORMAT_H
 #define RS_FORMAT_H
 
+#include <string.h>
+
 #include "base/text.h"
 #include "codec/codec.h"
 #include "format/dtype.h"
 #include "geometry/grid.h"
+
+#define RS_OME_LEVEL "0" /* the array in an OME-Zarr image that we make */
 
 enum { RS_NAME_MAX = 256 }; /* bytes of a block's file name, NUL included */
 
@@ -88,11 +92,17 @@ struct resplit_array {
     int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
     struct rs_nifti *nifti;     /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
     struct rs_minc *minc;       /* owned; what is known of such an image; NULL: not MINC */
-    const char *suffix;         /* of new blocks; NULL: the first of the format */
-    rs_text notes;              /* what is not kept, for the public view */
-    rs_text words;              /* what its header says, for the same */
-    char codec[200];            /* the chain in words, for info */
-    resplit_info info;          /* the public view of all this */
+    struct rs_space *space; /* owned; where elements are, as Zarr metadata say; of a target: of its whole source, along
+                                   the target's axes; NULL: nobody knows */
+    bool ome;               /* a target: a group that is an OME-Zarr image, and the array its level RS_OME_LEVEL */
+    bool turned;            /* a target: its axes are those of the source in another order */
+    int turn[RS_MAX_NDIM];  /* then, of each, which one of the source's it is */
+    const struct resplit_array *of; /* of a source that is seen with its axes turned: the array itself; else NULL */
+    const char *suffix;             /* of new blocks; NULL: the first of the format */
+    rs_text notes;                  /* what is not kept, for the public view */
+    rs_text words;                  /* what its header says, for the same */
+    char codec[200];                /* the chain in words, for info */
+    resplit_info info;              /* the public view of all this */
 };
 
 resplit_status rs_array_open(const char *path, const resplit_spec *spec, resplit_array **out, resplit_error *err);
@@ -108,6 +118,11 @@ static inline bool rs_array_is_there(const resplit_array *array)
 {
     return array->path != NULL || array->memory != NULL;
 }
+/*
+ * The source of a target, its axes in the order of the target's. A view borrows everything, and is only read from; the source itself
+ * where axes are not turned.
+ */
+const resplit_array *rs_array_turned(const resplit_array *source, const resplit_array *target, resplit_array *view);
 
 /* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of the whole
    array. */
@@ -229,6 +244,13 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
 
 /* A folder of this name beside an array is not part of a hierarchy: something grows in it. */
 #define RS_PART_SUFFIX ".resplit-part"
+#define RS_DATA_NAME "data" /* in it */
+
+/* Is this the path of an array in a group that is being made? */
+static inline bool rs_is_in_part(const char *path)
+{
+    return strstr(path, RS_PART_SUFFIX "/" RS_DATA_NAME "/") != NULL;
+}
 
 /* The token, or the fingerprint, in the manifest of the folder `path`; 0: none. */
 uint64_t rs_manifest_token(const char *path);

@@ -114,9 +114,10 @@ void rs_minc_pass(rs_wire *wire, rs_minc **minc)
     if (m == NULL) {
         return;
     }
-    if (!wire->sends) {
-        m->field = NULL;
-        m->n_fields = 0;
+    rs_wire_owned(wire, (void **)&m->field, m->n_fields * (int64_t)sizeof *m->field);
+    m->n_fields = m->field != NULL ? m->n_fields : 0;
+    for (int i = 0; i < m->n_fields; i++) {
+        rs_wire_text(wire, &m->field[i].value);
     }
     for (int i = 0; i < m->n_tables; i++) {
         rs_minc_table *table = &m->table[i];

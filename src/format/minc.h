@@ -94,6 +94,9 @@ int rs_minc_numbers(hid_t object, const char *name, int most, double *out);
 /* Adds those of an object; does nothing when there is none. */
 resplit_status rs_minc_add_fields(hid_t file, const char *object, rs_minc *out, resplit_error *err);
 
+/* NULL: there is none. */
+const rs_minc_field *rs_minc_find_field(const rs_minc *minc, const char *object, const char *name);
+
 /* A field that is not the same in two files. */
 typedef struct rs_minc_difference {
     char field[RS_MINC_PATH + RS_MINC_NAME + 8]; /* "": none */

@@ -177,10 +177,10 @@ static bool is_own(const char *name)
     return strcmp(name, "start") == 0 || strcmp(name, "length") == 0;
 }
 
-static const rs_minc_field *find_field(const rs_minc *minc, const rs_minc_field *like)
+const rs_minc_field *rs_minc_find_field(const rs_minc *minc, const char *object, const char *name)
 {
     for (int i = 0; i < minc->n_fields; i++) {
-        if (strcmp(minc->field[i].name, like->name) == 0 && strcmp(minc->field[i].object, like->object) == 0) {
+        if (strcmp(minc->field[i].name, name) == 0 && strcmp(minc->field[i].object, object) == 0) {
             return &minc->field[i];
         }
     }
@@ -233,10 +233,11 @@ void rs_minc_compare_fields(const rs_minc *wants, const rs_minc *has, rs_minc_di
 {
     *out = (rs_minc_difference){.field = ""};
     for (int i = 0; i < wants->n_fields; i++) {
-        compare(&wants->field[i], &wants->field[i], find_field(has, &wants->field[i]), out);
+        compare(&wants->field[i], &wants->field[i],
+                rs_minc_find_field(has, wants->field[i].object, wants->field[i].name), out);
     }
     for (int i = 0; i < has->n_fields; i++) {
-        if (find_field(wants, &has->field[i]) == NULL) {
+        if (rs_minc_find_field(wants, has->field[i].object, has->field[i].name) == NULL) {
             compare(&has->field[i], NULL, &has->field[i], out);
         }
     }

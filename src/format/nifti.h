@@ -150,6 +150,9 @@ int rs_nifti_code(const rs_dtype *dtype, int *bitpix);
 
 /* ---- nifti_patch.c ---- */
 
+/* The rotation that three numbers of a unit quaternion stand for, as the NIfTI library has it. */
+void rs_nifti_rotation(const rs_nifti *nifti, double r[3][3]);
+
 /* The header of the box of `whole` that begins at `start`. `out` is the caller's to release, also after a failure. */
 resplit_status rs_nifti_piece(const rs_nifti *whole, const int64_t *start, const int64_t *shape, rs_nifti *out,
                               resplit_error *err);

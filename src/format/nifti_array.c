@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/drivers.h"
+#include "format/space.h"
 
 bool rs_format_is_nifti(const rs_format *format)
 {
@@ -240,10 +241,16 @@ static bool is_vector(int64_t intent)
     return false;
 }
 
+/* The header that a target's is made from: the source's, or the one that was kept with its space; NULL: there is none. */
+static const rs_nifti *model_of(const resplit_array *source, const resplit_array *array)
+{
+    return source->nifti != NULL ? source->nifti : array->space != NULL ? array->space->header : NULL;
+}
+
 static resplit_status check_intent(const resplit_array *source, const resplit_array *array, resplit_error *err)
 {
     enum { FIFTH = 4 };
-    const rs_nifti *nifti = source->nifti;
+    const rs_nifti *nifti = model_of(source, array);
     if (nifti == NULL || nifti->ndim <= FIFTH || nifti->shape[FIFTH] == 1) {
         return RESPLIT_OK;
     }
@@ -265,7 +272,8 @@ static resplit_status choose_version(const resplit_array *source, resplit_array 
     const rs_format *asked = array->format;
     int version = asked == &rs_format_nifti2 ? 2 : asked == &rs_format_nifti1 ? 1 : 0;
     bool open = version == 0 || (asked == source->format && !array->wished_format);
-    version = version != 0 ? version : source->nifti != NULL ? source->nifti->version : 1;
+    const rs_nifti *model = model_of(source, array);
+    version = version != 0 ? version : model != NULL ? model->version : 1;
     for (int d = 0; d < array->layout.ndim && version == 1; d++) {
         int64_t longest = rs_axis_longest(&array->layout.axis[d]);
         if (longest <= RS_NIFTI1_LONGEST) {
@@ -277,9 +285,9 @@ static resplit_status choose_version(const resplit_array *source, resplit_array 
                            d, longest, RS_NIFTI1_LONGEST);
         }
         version = 2;
-        RS_TRY(rs_text_add(&array->notes, err,
-                           "written as NIfTI-2: axis %d has %" PRId64 " voxels, and NIfTI-1 ends at %d", d, longest,
-                           RS_NIFTI1_LONGEST));
+        RS_TRY(rs_text_add_line(&array->notes, err,
+                                "written as NIfTI-2: axis %d has %" PRId64 " voxels, and NIfTI-1 ends at %d", d,
+                                longest, RS_NIFTI1_LONGEST));
     }
     array->format = format_of(version);
     return RESPLIT_OK;
@@ -292,9 +300,9 @@ static resplit_status note_slices(const resplit_array *array, rs_text *notes, re
         shape[d] = rs_axis_longest(&array->layout.axis[d]);
     }
     return rs_nifti_loses_slices(array->nifti, array->origin, shape)
-               ? rs_text_add(notes, err,
-                             "%sslice_code %" PRId64 " is of all slices, so it is 0 in files that have some of them",
-                             notes->n > 0 ? "\n" : "", rs_nifti_int(array->nifti, RS_NI_SLICE_CODE, 0))
+               ? rs_text_add_line(notes, err,
+                                  "slice_code %" PRId64 " is of all slices, so it is 0 in files that have some of them",
+                                  rs_nifti_int(array->nifti, RS_NI_SLICE_CODE, 0))
                : RESPLIT_OK;
 }
 
@@ -310,8 +318,12 @@ resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *s
     if (array->nifti == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a header");
     }
-    RS_TRY(source->nifti != NULL ? rs_nifti_convert(source->nifti, &wish, array->nifti, err)
-                                 : rs_nifti_make(&wish, source->layout.ndim, shape, array->nifti, err));
+    const rs_nifti *model = model_of(source, array);
+    RS_TRY(model != NULL ? rs_nifti_convert(model, &wish, array->nifti, err)
+                         : rs_nifti_make(&wish, source->layout.ndim, shape, array->nifti, err));
+    if (model == NULL && array->space != NULL) {
+        RS_TRY(rs_nifti_set_space(array->nifti, array->space, &array->notes, err));
+    }
     array->data_offset = array->nifti->vox_offset;
     return note_slices(array, &array->notes, err);
 }

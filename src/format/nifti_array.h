@@ -22,9 +22,6 @@ resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *s
                                    resplit_error *err);
 resplit_status rs_nifti_array_end(const resplit_array *source, resplit_array *array, resplit_error *err);
 
-/* Says what another format does not keep of an image. */
-resplit_status rs_nifti_note_loss(const resplit_array *source, rs_text *notes, resplit_error *err);
-
 /* What the header says, in a line, for the public view. */
 resplit_status rs_nifti_describe(const rs_nifti *nifti, rs_text *out, resplit_error *err);
 

@@ -15,8 +15,7 @@ enum { EXTENDER = 4, EXACT_FLOAT = 1 << 24, SLICES_UP = 1, SLICES_DOWN = 2 };
 
 /* ---- Where a piece is ------------------------------------------------------------------------ */
 
-/* Columns of the rotation that three numbers of a unit quaternion stand for, as the NIfTI library has it. */
-static void rotation(const rs_nifti *nifti, double r[3][3])
+void rs_nifti_rotation(const rs_nifti *nifti, double r[3][3])
 {
     double b = rs_nifti_real(nifti, RS_NI_QUATERN_B, 0), c = rs_nifti_real(nifti, RS_NI_QUATERN_C, 0),
            d = rs_nifti_real(nifti, RS_NI_QUATERN_D, 0), a = 1 - (b * b + c * c + d * d);
@@ -43,7 +42,7 @@ static void shift_qform(rs_nifti *nifti, const double start[3])
     if (rs_nifti_int(nifti, RS_NI_QFORM_CODE, 0) <= 0) {
         return;
     }
-    rotation(nifti, r);
+    rs_nifti_rotation(nifti, r);
     for (int k = 0; k < 3; k++) {
         double size = rs_nifti_real(nifti, RS_NI_PIXDIM, k + 1);
         step[k] = start[k] * (size > 0 ? size : 1); /* as the NIfTI library */

@@ -19,12 +19,6 @@ static resplit_status add_scaling(const rs_nifti *nifti, const char *before, rs_
                : RESPLIT_OK;
 }
 
-resplit_status rs_nifti_note_loss(const resplit_array *source, rs_text *notes, resplit_error *err)
-{
-    RS_TRY(rs_text_add(notes, err, "the NIfTI header (place in space, units, extensions) is not kept"));
-    return add_scaling(source->nifti, ", and values are as stored, not scaled: ", notes, err);
-}
-
 static const char *unit_of(int64_t units)
 {
     static const char *const names[] = {"", " m", " mm", " um"};

@@ -10,6 +10,7 @@
 #include "format/shard.h"
 
 #include "codec/checksum.h"
+#include "format/array.h"
 #include "format/hdf5_array.h"
 
 #include <errno.h>
@@ -131,6 +132,10 @@ static int64_t position_in(const rs_zarr *zarr, int level, const int64_t *index)
 resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err)
 {
+    int64_t own[RS_MAX_NDIM];
+    if (array->of != NULL) {
+        return rs_array_locate(array->of, rs_array_own_index(array, index, own), fd, size, path, out, err);
+    }
     if (array->hdf5 != NULL) {
         return rs_hdf5_locate(array, index, size, path, out, err);
     }

@@ -17,6 +17,7 @@
 #include "format/nifti_array.h"
 #include "format/parallel.h"
 #include "format/shard.h"
+#include "format/zarr_space.h"
 #include "format/zarr_parts.h"
 
 #include <errno.h>
@@ -33,24 +34,13 @@ const rs_format rs_format_zarr3 = {.name = "zarr3", .suffixes = (const char *con
 
 /* ---- Layout ---------------------------------------------------------------------------------- */
 
-static int64_t chunk_bytes(const rs_zarr *zarr)
+int64_t rs_zarr_chunk_bytes(const rs_zarr *zarr)
 {
     int64_t n = zarr->dtype.itemsize; /* fits: checked when the metadata was read */
     for (int d = 0; d < zarr->ndim; d++) {
         n *= zarr->chunk[d];
     }
     return n;
-}
-
-/* 'C', 'F', or 0 for any other. */
-static char order_of(const rs_zarr *zarr)
-{
-    bool c = true, f = true;
-    for (int d = 0; d < zarr->ndim; d++) {
-        c = c && zarr->order[d] == d;
-        f = f && zarr->order[d] == zarr->ndim - 1 - d;
-    }
-    return c ? 'C' : f ? 'F' : '\0';
 }
 
 static resplit_status cut_axis(const rs_zarr *zarr, int d, rs_axis *out, resplit_error *err)
@@ -64,8 +54,7 @@ static resplit_status cut_axis(const rs_zarr *zarr, int d, rs_axis *out, resplit
     return RESPLIT_OK;
 }
 
-/* Everything but what the files say. Takes the metadata. */
-static resplit_status fill_array(resplit_array *array, resplit_error *err)
+resplit_status rs_zarr_array_layout(resplit_array *array, resplit_error *err)
 {
     const rs_zarr *zarr = array->zarr;
     array->format = zarr->version == 2 ? &rs_format_zarr2 : &rs_format_zarr3;
@@ -77,7 +66,7 @@ static resplit_status fill_array(resplit_array *array, resplit_error *err)
         }
     }
     array->layout.ndim = zarr->ndim;
-    array->order = order_of(zarr);
+    array->order = rs_order_name(zarr->ndim, zarr->order);
     RS_TRY(rs_dtype_copy(&zarr->dtype, &array->dtype, err));
     for (int d = 0; d < zarr->ndim; d++) {
         RS_TRY(cut_axis(zarr, d, &array->layout.axis[d], err));
@@ -90,7 +79,7 @@ static resplit_status fill_array(resplit_array *array, resplit_error *err)
     memcpy(array->fill, zarr->fill, (size_t)zarr->dtype.itemsize);
     RS_TRY(rs_array_finish(array, err));
     memcpy(array->layout.order, zarr->order, sizeof array->layout.order);
-    array->info.order = array->order = order_of(zarr); /* of one axis or none too */
+    array->info.order = array->order = rs_order_name(zarr->ndim, zarr->order); /* of one axis or none too */
     array->info.codec = zarr->chain.n > 0 ? rs_chain_text(&zarr->chain, array->codec) : NULL;
     array->info.shards = zarr->n_levels > 0 ? zarr->level[0].chunk : NULL;
     return RESPLIT_OK;
@@ -118,7 +107,7 @@ static void first_of(const resplit_array *array, int64_t number, int64_t *index)
 
 static resplit_status check_size(const resplit_array *array, const char *path, int64_t size, resplit_error *err)
 {
-    int64_t n = chunk_bytes(array->zarr);
+    int64_t n = rs_zarr_chunk_bytes(array->zarr);
     if (array->encoded || array->zarr->opaque.code != RESPLIT_OK || size == n) {
         return RESPLIT_OK;
     }
@@ -204,7 +193,8 @@ static resplit_status open_array(const char *path, const resplit_spec *spec, res
     }
     RS_TRY(rs_zarr_open(path, array->zarr, err));
     array->encoded = array->zarr->chain.n > 0 || array->zarr->n_levels > 0;
-    RS_TRY(fill_array(array, err));
+    RS_TRY(rs_zarr_space(path, array->zarr, &array->space, &array->notes, err));
+    RS_TRY(rs_zarr_array_layout(array, err));
     RS_TRY(rs_array_agree(array, spec, err));
     RS_TRY(take_census(array, &found, err));
     array->most_stored = found.most;
@@ -217,7 +207,7 @@ static resplit_status open_array(const char *path, const resplit_spec *spec, res
         return RESPLIT_OK;
     }
     if (array->encoded) {
-        double bytes = (double)found.n * (double)chunk_bytes(array->zarr);
+        double bytes = (double)found.n * (double)rs_zarr_chunk_bytes(array->zarr);
         return rs_array_set_coding(array, false, found.most, bytes > 0 ? (double)found.bytes / bytes : 1, err);
     }
     return RESPLIT_OK;
@@ -232,161 +222,6 @@ resplit_status rs_zarr_array_open(const char *path, const resplit_spec *spec, re
         *out = NULL;
     }
     return rc;
-}
-
-/* ---- Creating -------------------------------------------------------------------------------- */
-
-/* Lengths of the chunks: what is asked for, else those of the source, where they are even. */
-static resplit_status choose_chunks(const resplit_array *source, const resplit_target *target, const int64_t *shape,
-                                    int64_t *chunk, resplit_error *err)
-{
-    for (int d = 0; d < source->layout.ndim; d++) {
-        const resplit_chunks *asked = target->chunks != NULL ? &target->chunks[d] : &source->info.chunks[d];
-        bool kept = target->chunks == NULL;
-        if (asked->count > 0) {
-            return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                           "axis %d is cut unevenly, but chunks of a Zarr array are all alike%s", d,
-                           kept ? ": give --chunks" : "");
-        }
-        bool chunked = source->zarr != NULL || source->hdf5 != NULL; /* then chunks may be longer than the array */
-        chunk[d] = kept && chunked ? source->layout.axis[d].step : asked->length;
-        if (chunk[d] == -1) {
-            chunk[d] = shape[d];
-        }
-        if (chunk[d] < 0 || (chunk[d] == 0 && shape[d] > 0)) {
-            return rs_fail(err, RESPLIT_EINVAL,
-                           "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis", d,
-                           (long long)chunk[d]);
-        }
-        chunk[d] = rs_max(1, chunk[d]);
-    }
-    return RESPLIT_OK;
-}
-
-/* Asked for, or kept: a source with shards keeps them with its chunks, where the version has shards. */
-static resplit_status choose_shards(const resplit_array *source, const resplit_target *target, const rs_zarr_wish *wish,
-                                    int64_t *shard, bool *any, resplit_error *err)
-{
-    const rs_zarr *zarr = source->zarr;
-    const int64_t *shape = wish->shape, *chunk = wish->chunk;
-    bool kept = target->chunks == NULL && zarr != NULL && zarr->n_levels > 0 && wish->version == 3;
-    *any = target->shards != NULL || kept;
-    for (int d = 0; *any && d < source->layout.ndim; d++) {
-        int64_t each = rs_max(1, chunk[d]);
-        shard[d] = target->shards != NULL ? target->shards[d] : zarr->level[0].chunk[d];
-        if (shard[d] == -1) {
-            shard[d] = rs_ceil_div(rs_max(1, shape[d]), each) * each;
-        }
-        if (shard[d] < 1 || shard[d] % each != 0) {
-            return rs_fail(err, RESPLIT_EINVAL, "axis %d: shards of %lld do not hold whole chunks of %lld", d,
-                           (long long)shard[d], (long long)chunk[d]);
-        }
-    }
-    return RESPLIT_OK;
-}
-
-static resplit_status parse_codec(const resplit_array *array, const char *text, rs_chain *chain, resplit_error *err)
-{
-    rs_element element = rs_dtype_element(&array->dtype);
-    return rs_chain_parse(text, &element, chain, err);
-}
-
-/* What lies outside the array is zero where nobody writes it. */
-static bool needs_padding(const resplit_array *array)
-{
-    bool ragged = false, zero = true;
-    for (int d = 0; d < array->layout.ndim; d++) {
-        ragged = ragged || array->layout.axis[d].last != array->layout.axis[d].extent;
-    }
-    for (int64_t i = 0; i < array->dtype.itemsize; i++) {
-        zero = zero && array->fill[i] == 0;
-    }
-    return ragged && !zero;
-}
-
-static resplit_status set_target_coding(const resplit_array *source, resplit_array *array, resplit_error *err)
-{
-    int64_t bound = rs_chain_bound(&array->chain, chunk_bytes(array->zarr));
-    double ratio = source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5; /* a guess */
-    if (array->zarr->opaque.code != RESPLIT_OK) {
-        array->encoded = array->layout.atomic = true;
-        return RESPLIT_OK;
-    }
-    array->encoded =
-        array->chain.n > 0 || array->zarr->n_levels > 0 || array->cast.kind != RS_CAST_NONE || needs_padding(array);
-    return array->encoded ? rs_array_set_coding(array, true, bound, array->chain.n > 0 ? ratio : 1, err) : RESPLIT_OK;
-}
-
-static resplit_status check_chain(const rs_chain *chain, resplit_error *err)
-{
-    char text[200];
-    for (int i = 0; i < chain->n; i++) {
-        if (rs_stage_is_hdf5(&chain->stage[i])) {
-            return rs_fail(err, RESPLIT_EUNSUPPORTED, "Zarr has no codec '%s': give another, as --codec zstd",
-                           rs_chain_text(chain, text));
-        }
-    }
-    return RESPLIT_OK;
-}
-
-/* Filters of HDF5 are codecs of Zarr. */
-static void inherit_chain(const resplit_array *source, const resplit_array *array, rs_chain *chain)
-{
-    rs_element from = rs_dtype_element(&source->dtype), to = rs_dtype_element(&array->dtype);
-    *chain = source->chain;
-    rs_chain_retype(chain, &from, &to);
-}
-
-/* The fill value of an HDF5 dataset as JSON; nothing for zero, which is what there is without a word, and after a cast. */
-static resplit_status inherit_fill(const resplit_array *source, const resplit_array *array, int version, rs_text *out,
-                                   resplit_error *err)
-{
-    bool zero = true;
-    for (int64_t i = 0; source->hdf5 != NULL && i < source->dtype.itemsize; i++) {
-        zero = zero && source->fill[i] == 0;
-    }
-    return zero || array->cast.kind != RS_CAST_NONE
-               ? RESPLIT_OK
-               : rs_zarr_fill_print(&source->dtype, source->fill, version, out, err);
-}
-
-resplit_status rs_zarr_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
-                                  resplit_array *array, resplit_error *err)
-{
-    int64_t chunk[RS_MAX_NDIM] = {0}, shard[RS_MAX_NDIM];
-    rs_chain chain = {0};
-    rs_text fill = {0};
-    bool sharded;
-    rs_zarr_wish wish = {.version = array->format == &rs_format_zarr2 ? 2 : 3, .shape = shape, .chunk = chunk};
-    RS_TRY(choose_chunks(source, target, shape, chunk, err));
-    RS_TRY(choose_shards(source, target, &wish, shard, &sharded, err));
-    wish.shard = sharded ? shard : NULL;
-    if (target->codec != NULL) {
-        RS_TRY(parse_codec(array, target->codec, &chain, err));
-        wish.chain = &chain;
-    } else if (source->hdf5 != NULL) {
-        inherit_chain(source, array, &chain);
-        wish.chain = &chain;
-    }
-    RS_TRY(check_chain(&chain, err));
-    wish.has_order = target->order != '\0' || source->zarr == NULL;
-    if (wish.has_order) {
-        rs_order_set(source->layout.ndim, array->order == '\0' ? 'C' : array->order, wish.order);
-    }
-    wish.dtype = array->cast.kind != RS_CAST_NONE ? array->dtype.descr : NULL;
-    array->write_empty = target->write_empty;
-    array->zarr = calloc(1, sizeof *array->zarr);
-    if (array->zarr == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
-    }
-    RS_TRY(inherit_fill(source, array, wish.version, &fill, err));
-    wish.fill = fill.s;
-    resplit_status rc = rs_zarr_derive(source->zarr, &array->dtype, source->layout.ndim, &wish, array->zarr, err);
-    rs_text_release(&fill);
-    RS_TRY(rc);
-    rs_dtype_release(&array->dtype);
-    RS_TRY(fill_array(array, err));
-    return set_target_coding(source, array, err);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -466,6 +301,9 @@ static resplit_status describe_hdf5(const resplit_array *array, rs_add_file *add
 
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
 {
+    if (array->ome) {
+        return rs_zarr_image_metadata(array, add, payload, err);
+    }
     if (array->hdf5 != NULL) {
         return describe_hdf5(array, add, payload, err);
     }

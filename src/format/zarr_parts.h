@@ -33,6 +33,9 @@ resplit_status rs_zarr_keep(rs_text *out, const rs_json *value, resplit_error *e
 resplit_status rs_zarr_load(const char *folder, const char *name, rs_text *text, rs_json_document **document,
                             bool *found, resplit_error *err);
 
+/* The images of OME-Zarr that the attributes of a group tell of; NULL: none. */
+const rs_json *rs_zarr_images(const rs_json *attributes);
+
 /* For a version 2 array without a separator in its metadata: what the names in its folder have. */
 void rs_zarr_guess_separator(const char *path, rs_zarr *zarr);
 

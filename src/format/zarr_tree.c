@@ -308,18 +308,22 @@ static resplit_status visit_level(const char *path, const rs_json *dataset, rs_z
     return rc;
 }
 
+const rs_json *rs_zarr_images(const rs_json *attributes)
+{
+    const rs_json *ome = rs_json_get(attributes, "ome");
+    return rs_json_get(rs_json_get(ome, "multiscales") != NULL ? ome : attributes, "multiscales");
+}
+
 resplit_status rs_zarr_multiscale(const char *path, rs_zarr_visit *visit, void *payload, resplit_error *err)
 {
-    rs_text attributes = {0}, extra = {0};
+    rs_text attributes = {0};
     rs_json_document *document = NULL;
-    int version = rs_zarr_is_group(path);
-    resplit_status rc = version == 0 ? RESPLIT_OK : group_texts(path, version, &attributes, &extra, err);
+    resplit_status rc = rs_zarr_group_attributes(path, &attributes, err);
     if (rc == RESPLIT_OK && attributes.n > 0) {
         rc = rs_json_parse(attributes.s, attributes.n, path, &document, err);
     }
     if (rc == RESPLIT_OK && document != NULL) {
-        const rs_json *root = rs_json_root(document), *ome = rs_json_get(root, "ome");
-        const rs_json *images = rs_json_get(rs_json_get(ome, "multiscales") != NULL ? ome : root, "multiscales");
+        const rs_json *images = rs_zarr_images(rs_json_root(document));
         for (const rs_json *image = images == NULL ? NULL : images->first; image != NULL; image = image->next) {
             const rs_json *levels = rs_json_get(image, "datasets");
             for (const rs_json *v = levels == NULL ? NULL : levels->first; rc == RESPLIT_OK && v != NULL; v = v->next) {
@@ -329,6 +333,5 @@ resplit_status rs_zarr_multiscale(const char *path, rs_zarr_visit *visit, void *
     }
     rs_json_free(document);
     rs_text_release(&attributes);
-    rs_text_release(&extra);
     return rc;
 }

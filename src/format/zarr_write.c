@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/zarr_parts.h"
+#include "geometry/grid.h"
 
 static resplit_status add_list(rs_text *out, int n, const int64_t *values, resplit_error *err)
 {
@@ -199,20 +200,9 @@ static resplit_status add_filters(const rs_zarr *zarr, rs_text *out, resplit_err
     return compressed ? rs_stage_print(&stage[n], 2, out, err) : rs_text_add(out, err, "null");
 }
 
-/* 'C', 'F', or 0: neither. */
-static char order_word(const rs_zarr *zarr)
-{
-    bool c = true, f = true;
-    for (int d = 0; d < zarr->ndim; d++) {
-        c = c && zarr->order[d] == d;
-        f = f && zarr->order[d] == zarr->ndim - 1 - d;
-    }
-    return c ? 'C' : f ? 'F' : 0;
-}
-
 static resplit_status print_v2(const rs_zarr *zarr, rs_text *out, resplit_error *err)
 {
-    char order = order_word(zarr);
+    char order = rs_order_name(zarr->ndim, zarr->order);
     if (order == 0) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED,
                        "Zarr version 2 has elements in order C or F only: give one of them, or version 3");

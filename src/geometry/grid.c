@@ -9,6 +9,16 @@ void rs_order_set(int ndim, char order, int *out)
     }
 }
 
+char rs_order_name(int ndim, const int *order)
+{
+    bool c = true, f = true;
+    for (int d = 0; d < ndim; d++) {
+        c = c && order[d] == d;
+        f = f && order[d] == ndim - 1 - d;
+    }
+    return c ? 'C' : f ? 'F' : '\0';
+}
+
 int64_t rs_box_volume(int ndim, const rs_box *box)
 {
     int64_t volume = 1;

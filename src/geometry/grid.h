@@ -37,6 +37,9 @@ typedef struct rs_layout {
 /* order = 'C' or 'F' */
 void rs_order_set(int ndim, char order, int *out);
 
+/* 'C', 'F', or 0: neither. Of fewer than two axes it is C. */
+char rs_order_name(int ndim, const int *order);
+
 int64_t rs_box_volume(int ndim, const rs_box *box);
 bool rs_box_intersect(int ndim, const rs_box *a, const rs_box *b, rs_box *out); /* false: empty */
 

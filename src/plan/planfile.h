@@ -35,6 +35,7 @@ typedef struct rs_planfile_side {
     bool has_shards;
     int64_t shards[RS_MAX_NDIM];
     bool write_empty;
+    bool ome; /* an OME-Zarr image of one level */
 } rs_planfile_side;
 
 /* How buffers are cut along an axis. */
