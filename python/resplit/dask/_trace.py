@@ -104,13 +104,13 @@ class Tracer:
 
     def _shuffled(self, layer: Any, index: Shape) -> Block:
         """A block of what was rechunked by shuffling: a part of all that goes in."""
-        if layer not in self._known:
+        if layer.name not in self._known:
             keys = itertools.product([layer.name_input], *(range(len(c)) for c in layer.chunks_input))
             blocks = zip(starts_of(layer.chunks_input), map(self.block, keys))
             _, shape, pieces = grid_pieces(blocks)
-            self._known[layer] = Block(shape, pieces)
+            self._known[layer.name] = Block(shape, pieces)
         start = [sum(c[:i]) for c, i in zip(layer.chunks, index)]
-        return index_block(self._known[layer], tuple(slice(a, a + c[i]) for a, c, i in zip(start, layer.chunks, index)))
+        return index_block(self._known[layer.name], tuple(slice(a, a + c[i]) for a, c, i in zip(start, layer.chunks, index)))
 
 
 _KNOWN: dict[Callable[..., Any], Callable[..., Any]] = {
