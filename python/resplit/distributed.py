@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-calls
 """Arrays that are resplit by the workers of a Dask cluster.
 
-The target is divided into partitions that share no file. Each is a task, planned by itself for the memory that a worker can spare;
-when all are complete, one more task compares fingerprints and publishes the whole. A task whose worker dies is done by another one, which goes
-on where the first was killed. Workers have to see the same files.
+The target is divided into partitions that share no file. Each is a task, planned by itself for the memory that a
+worker can spare;
+when all are complete, one more task compares fingerprints and publishes the whole. A task whose worker dies is
+done by another one, which goes on where the first was killed. Workers have to see the same files.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable
+from typing import Any
 
 from distributed import Client, Event, as_completed, get_worker, wait
 
@@ -57,7 +60,8 @@ class Job:
 
 
 class TaskError(Exception):
-    """An error of ours on its way from a worker: what our classes are, they cannot be sent as with all versions of tblib."""
+    """An error of ours on its way from a worker: exceptions with two parents cannot be sent by all versions of
+    tblib."""
 
     def __init__(self, code: str, message: str, errno: int | None, needed: int, resumable: bool) -> None:
         super().__init__(code, message, errno, needed, resumable)
@@ -152,7 +156,7 @@ class Stopper:
 
 
 def worker_memory(client: Client) -> int | None:
-    """What a partition may use: of the smallest worker, a share of its limit, less what it has in use. None: there is no limit."""
+    """What a partition may use: a share of a worker's limit, less what is in use; the least of all. None: no limits."""
     found = []
     for worker in client.scheduler_info(n_workers=-1)["workers"].values():
         if worker["memory_limit"]:
@@ -210,17 +214,23 @@ def resplit(
         raise TypeError("workers open the source by its path, and this one has none: store it first")
     path = os.path.abspath(dst)
     budget = _budget(client, memory)
-    options = RunOptions(None, io, ("on" if direct else "off") if isinstance(direct, bool) else direct, sync, threads or 0, True)
+    options = RunOptions(
+        None, io, ("on" if direct else "off") if isinstance(direct, bool) else direct, sync, threads or 0, True
+    )
     how = How(budget, strategy, minimize, temp)
     token = f"{os.path.basename(path)}-{uuid.uuid4().hex[:8]}"
     n_parts = _count(client, path, partitions, resume)
     job = Job(source._keep, path, Target(**target), how, n_parts, options, f"resplit-stop-{token}")
     made = job.target.create(path, source)
     try:
-        bytes_of = [_core.part_info(source._handle, made._handle, k + 1, job.n_parts)["bytes"] for k in range(job.n_parts)]
+        bytes_of = [
+            _core.part_info(source._handle, made._handle, k + 1, job.n_parts)["bytes"] for k in range(job.n_parts)
+        ]
     except UnsupportedError:
         return _submit(client, run_whole, job, key=f"resplit-whole-{token}")
-    _plan(job, max(range(job.n_parts), key=lambda k: bytes_of[k]) + 1, source, made)  # what cannot be done is told at once
+    _plan(
+        job, max(range(job.n_parts), key=lambda k: bytes_of[k]) + 1, source, made
+    )  # what cannot be done is told at once
     with Reporter(progress) as reporter:
         _run_all(client, job, bytes_of, token, reporter)
     return _submit(client, finish, job, key=f"resplit-finish-{token}")
@@ -245,7 +255,8 @@ def _count(client: Client, path: str, partitions: int | None, resume: bool) -> i
     found = _core.parts_found(path)
     if found and not resume:
         raise ExistsError(
-            f"'{path}.resplit-part' holds {found} partitions of an earlier run: go on with resume=True, or remove it to start anew"
+            f"'{path}.resplit-part' holds {found} partitions of an earlier run: go on with resume=True, "
+            "or remove it to start anew"
         )
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions cannot be {partitions}: give at least 1")
@@ -280,5 +291,3 @@ def _run_all(client: Client, job: Job, bytes_of: list[int], token: str, reporter
         event.set()
         wait(list(futures))  # so that nobody is at work on what a next call goes on with
         raise
-
-
