@@ -91,6 +91,9 @@ int core_take_options(PyObject *tuple, void *options);
 /* Raises what stopped a call: what a callback raised, or what went wrong. */
 PyObject *core_raise_of(core_options *options, const resplit_error *err);
 
+/* What a run did, as a dictionary. */
+PyObject *core_result(const resplit_result *result);
+
 /* Without the interpreter; callbacks of these options enter it. */
 #define CORE_WORK(options, call)                                                                                       \
     do {                                                                                                               \
@@ -101,6 +104,7 @@ PyObject *core_raise_of(core_options *options, const resplit_error *err);
 
 /* ---- The functions, by file ---- */
 
-extern PyMethodDef core_array_methods[], core_plan_methods[], core_run_methods[], core_group_methods[];
+extern PyMethodDef core_array_methods[], core_plan_methods[], core_run_methods[], core_group_methods[],
+    core_part_methods[];
 
 #endif

@@ -39,7 +39,8 @@ static int add(PyObject *module, const char *name, PyObject *value)
 
 static int fill(PyObject *module)
 {
-    PyMethodDef *const tables[] = {core_array_methods, core_plan_methods, core_run_methods, core_group_methods};
+    PyMethodDef *const tables[] = {core_array_methods, core_plan_methods, core_run_methods, core_group_methods,
+                                   core_part_methods};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (PyModule_AddFunctions(module, tables[i]) != 0) {
             return -1;

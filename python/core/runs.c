@@ -86,7 +86,7 @@ static PyObject *losses_dict(const resplit_losses *losses)
                          "n_rounded", (long long)losses->n_rounded);
 }
 
-static PyObject *result_dict(const resplit_result *result)
+PyObject *core_result(const resplit_result *result)
 {
     return Py_BuildValue("{sNsdsLsLsKsNsisNsN}", "cost", core_cost(&result->cost), "seconds", result->seconds,
                          "stored_read", (long long)result->stored_read, "stored_written",
@@ -110,7 +110,7 @@ static PyObject *run(PyObject *self, PyObject *args)
         return NULL;
     }
     CORE_WORK(&options, rc = resplit_run(plan, source, target, &options.run, &result, &err));
-    return rc == RESPLIT_OK ? answer_of(&options, result_dict(&result)) : core_raise_of(&options, &err);
+    return rc == RESPLIT_OK ? answer_of(&options, core_result(&result)) : core_raise_of(&options, &err);
 }
 
 /* (a, b, memory, options) -> (equal, n_different, index) */

@@ -23,7 +23,8 @@ def as_array(source: Source) -> Array:
     if isinstance(source, (str, bytes, os.PathLike)):
         return open_array(os.fsdecode(source))
     if isinstance(source, np.ndarray):
-        return _from_memmap(source) or from_memory(source)
+        mapped = _from_memmap(source)
+        return mapped if mapped is not None else from_memory(source)
     path = path_of(source)
     if path is not None:
         return open_array(path)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """xarray datasets that are stored by resplit.
 
-``ds.chunk(...).to_zarr(...)`` of data that come from files ends in a store of Dask arrays. :func:`register` has those stores go through
-:func:`resplit.dask.optimize`; values that xarray decodes or computes are left to Dask, as ever.
+``ds.chunk(...).to_zarr(...)`` of data that come from files ends in a store of Dask arrays. :func:`register` has
+those stores go through :func:`resplit.dask.optimize`; values that xarray decodes or computes are left to Dask, as ever.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def register(memory: Memory | None = None) -> None:
     --------
     >>> import xarray, resplit.xarray  # doctest: +SKIP
     >>> resplit.xarray.register(memory="1GiB")  # doctest: +SKIP
-    >>> xarray.open_zarr("maps.zarr").chunk(time=-1, x=16, y=16).drop_encoding().to_zarr("series.zarr")  # doctest: +SKIP
+    >>> maps = xarray.open_zarr("maps.zarr").drop_encoding()  # doctest: +SKIP
+    >>> maps.chunk(time=-1, x=16, y=16).to_zarr("series.zarr")  # doctest: +SKIP
     """
     _managers()["dask"] = Manager(memory_of(memory))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dask arrays that are stored and loaded by resplit.
 
-:func:`open` and :func:`store` are what ``dask.array.from_zarr`` and ``to_zarr`` are, for all formats and inside a memory budget; ``with``
-:func:`optimize` does the same for programs that use Dask's own functions.
+:func:`open` and :func:`store` are what ``dask.array.from_zarr`` and ``to_zarr`` are, for all formats and inside a
+memory budget; ``with`` :func:`optimize` does the same for programs that use Dask's own functions.
 """
 
 from ._hook import optimize, self_test

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-calls
 """Stores in graphs of Dask, found and handed to the engine.
 
-A hook on ``array_optimize``, Dask's own setting. It looks at layers that store (by the function that their tasks call), and where all that leads
-there is known replaces the layer by one task; what only that layer needed is culled by Dask's own optimization, which follows.
+A hook on ``array_optimize``, Dask's own setting. It looks at layers that store (by the function that their tasks call),
+and where all that leads there is known replaces the layer by one task; what only that layer needed is culled by Dask's
+own optimization, which follows.
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ import os
 import tempfile
 import uuid
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Iterator
+from importlib.metadata import version
+from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
 from dask._task_spec import Alias, DataNode, Task, TaskRef
 from dask.array.core import load_store_chunk
-from dask.array.optimization import optimize as dask_optimize
 from dask.array.optimization import fuse_slice
+from dask.array.optimization import optimize as dask_optimize
 from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
@@ -38,7 +42,7 @@ OLDEST = "2025.4.0"
 
 
 class Hook:
-    """What ``array_optimize`` is set to; can be pickled, since with a distributed client it is called by the scheduler."""
+    """What ``array_optimize`` is set to; can be pickled: with a distributed client, the scheduler calls it."""
 
     def __init__(self, memory: int, then: Any = None) -> None:
         self.memory = memory
@@ -70,8 +74,12 @@ def rewrite(graph: HighLevelGraph, memory: int) -> HighLevelGraph:
         layers[name] = _replacement(graph.layers[name], moves)
         dependencies[name] = set()
         for move in moves:
-            way = {"direct": "", "links": ", files linked to a grid", "stage": ", gathered in a temporary grid"}[move.way]
-            _log.decide(True, f"{name}: taken over, {move.shape} into {move.sink.path}, pieces: {len(move.pieces)}{way}")
+            way = {"direct": "", "links": ", files linked to a grid", "stage": ", gathered in a temporary grid"}[
+                move.way
+            ]
+            _log.decide(
+                True, f"{name}: taken over, {move.shape} into {move.sink.path}, pieces: {len(move.pieces)}{way}"
+            )
     return HighLevelGraph(layers, dependencies)
 
 
@@ -136,7 +144,7 @@ def _read_stores(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
     if len(targets) != 1:
         raise NotOurs(f"one layer stores into {len(targets)} targets")
     (target,) = targets.values()
-    for (start, shape), block in blocks:
+    for (_, shape), block in blocks:
         if getattr(block, "shape", None) != shape:
             raise NotOurs(f"a block of shape {getattr(block, 'shape', None)} is stored at a place of shape {shape}")
     start, shape, pieces = grid_pieces((at, block) for (at, _), block in blocks)
@@ -172,7 +180,8 @@ def _read_stack(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
         paths.append(os.path.abspath(tracer.value(given["file"])))
         blocks.append(tracer.value(given["arr"]))
         block = given["arr"]
-        indices.append((block.target if isinstance(block, Alias) else block.key)[1:])
+        key_of_block: Any = block.target if isinstance(block, Alias) else block.key
+        indices.append(key_of_block[1:])
     axis = next((d for d, values in enumerate(zip(*indices)) if len(set(values)) > 1), 0)
     if len({os.path.dirname(path) for path in paths}) != 1 or not all(path.endswith(".npy") for path in paths):
         raise NotOurs("files are not .npy files of one folder")
@@ -180,7 +189,7 @@ def _read_stack(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
     starts = itertools.accumulate(lengths, initial=0)
     placed = [(tuple(at if d == axis else 0 for d in range(len(b.shape))), b) for at, b in zip(starts, blocks)]
     _, shape, pieces = grid_pieces(placed)
-    dtype = pieces[0].source.open().dtype  # type: ignore[attr-defined]
+    dtype = pieces[0].source.open().dtype
     move = Move(StackSink(paths, axis, lengths, shape, dtype), shape, pieces, memory, _in_order(tracer.locks))
     return [move.prepare()]
 
@@ -192,9 +201,10 @@ def _read_stack(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
 def optimize(memory: int | float | str | None = None) -> Iterator[None]:
     """Hands stores that only move data to the engine, within a ``with`` statement, in code that knows nothing of it.
 
-    ``da.from_zarr(...).rechunk(...).to_zarr(...)`` and the like: arrays of zarr, HDF5 or .npy files that are read, sliced, concatenated, stacked
-    and rechunked, and stored by ``store``, ``to_zarr``, ``to_hdf5`` or ``to_npy_stack``, become one task each. Any other graph is Dask's, as
-    ever; :func:`explain` says why.
+    ``da.from_zarr(...).rechunk(...).to_zarr(...)`` and the like: arrays of zarr, HDF5 or .npy files that are read,
+    sliced,
+    concatenated, stacked and rechunked, and stored by ``store``, ``to_zarr``, ``to_hdf5`` or ``to_npy_stack``,
+    become one task each. Any other graph is Dask's, as ever; :func:`explain` says why.
 
     Parameters
     ----------
@@ -214,8 +224,9 @@ def optimize(memory: int | float | str | None = None) -> Iterator[None]:
 @lru_cache(maxsize=1)
 def self_test() -> str | None:
     """Is this a Dask that we understand? Tries what should be recognised, and what should not; says what is wrong."""
-    if _version(dask.__version__) < _version(OLDEST):
-        return f"dask {dask.__version__} is older than {OLDEST}"
+    found = version("dask")
+    if _numbers(found) < _numbers(OLDEST):
+        return f"dask {found} is older than {OLDEST}"
     with tempfile.TemporaryDirectory() as folder, _log.trial() as taken:
         path = os.path.join(folder, "a.npy")
         data = np.arange(35, dtype="i4").reshape(5, 7)
@@ -226,11 +237,11 @@ def self_test() -> str | None:
             with dask.config.set(scheduler="synchronous", array_optimize=Hook(1 << 26)):
                 da.store(stored.rechunk((5, 3)), result, lock=False)
             if not np.array_equal(result, expected):
-                return f"{name} was stored wrongly with dask {dask.__version__}"
+                return f"{name} was stored wrongly with dask {found}"
         if taken != [True, False]:
-            return f"graphs of dask {dask.__version__} are not as those of versions that are known"
+            return f"graphs of dask {found} are not as those of versions that are known"
     return None
 
 
-def _version(text: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())

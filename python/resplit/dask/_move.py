@@ -7,9 +7,10 @@ import itertools
 import math
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,9 @@ class Move:
     Attributes
     ----------
     way : str
-        ``"direct"``: each piece is made at its place. ``"links"``: pieces are whole .npy files, which are a grid. ``"stage"``: pieces
-        are first gathered as blocks of a grid in a temporary folder, since some blocks of the target are made of several.
+        ``"direct"``: each piece is made at its place. ``"links"``: pieces are whole .npy files, which are a grid.
+        ``"stage"``: pieces are first gathered as blocks of a grid in a temporary folder, since some blocks of the
+        target are made of several.
     """
 
     sink: Sink
@@ -46,10 +48,10 @@ class Move:
         if not self.pieces or math.prod(self.shape) == 0:
             raise NotOurs("there is nothing to store")
         for piece in self.pieces:
-            array = opened(piece.source)  # type: ignore[arg-type]
+            array = opened(piece.source)
             if array.dtype != self.sink.dtype:
                 raise NotOurs(f"{array.dtype} is stored as {self.sink.dtype}")
-            if self.sink.is_source(piece.source):  # type: ignore[arg-type]
+            if self.sink.is_source(piece.source):
                 raise NotOurs(f"{self.sink.path} is both read and written")
         self.sink.probe()
         whole = self._whole()
@@ -57,13 +59,18 @@ class Move:
             self.way = "links"
         elif all(self.sink.takes(piece) for piece in self.pieces):
             for piece in self.pieces[:_CHECKED]:
-                self.sink.check(piece, opened(piece.source), self.memory)  # type: ignore[arg-type]
+                self.sink.check(piece, opened(piece.source), self.memory)
             return self
         elif self.sink.takes(whole):
             self.way = "stage"
         else:
             raise NotOurs("what is stored does not begin and end where chunks of the target do")
-        grid = describe(self.shape, self.sink.dtype, chunks=cuts(self.pieces, self.shape), format="npy" if self.way == "links" else "raw")
+        grid = describe(
+            self.shape,
+            self.sink.dtype,
+            chunks=cuts(self.pieces, self.shape),
+            format="npy" if self.way == "links" else "raw",
+        )
         self.sink.check(whole, grid, self.memory)
         return self
 
@@ -78,7 +85,7 @@ class Move:
             stack.enter_context(_ENGINE)
             if self.way == "direct":
                 for piece in self.pieces:
-                    self.sink.take(piece, piece.source.open(), self.memory)  # type: ignore[attr-defined]
+                    self.sink.take(piece, piece.source.open(), self.memory)
                 return
             with beside(self.sink.path if os.path.isabs(self.sink.path) else "stage") as folder:
                 gather = link if self.way == "links" else copy
@@ -105,7 +112,7 @@ def link(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[A
     grid = Cells(shape, cuts(pieces, shape))
     for piece in pieces:
         first, _ = grid.range_of(piece)
-        os.symlink(os.path.abspath(piece.source.path), os.path.join(folder, grid.name(first, "npy")))  # type: ignore[attr-defined]
+        os.symlink(os.path.abspath(piece.source.path), os.path.join(folder, grid.name(first, "npy")))
     return grid.open(folder, "npy", dtype)
 
 
@@ -117,7 +124,7 @@ def copy(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[A
         made = os.path.join(folder, f"piece-{i}")
         axes = len(piece.origin)
         _api.resplit(
-            piece.source.open(),  # type: ignore[attr-defined]
+            piece.source.open(),
             made,
             memory=memory,
             roi=roi_of(piece),

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks that are known without being computed: which elements of which stored arrays they are made of. Integers only."""
+"""Blocks that are known without being computed: of which elements of which stored arrays they are. Integers only."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import operator
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Hashable, Iterable, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._stored import Stored
 
 Shape = tuple[int, ...]
 Box = tuple[Shape, Shape]  # where it begins, and its lengths
@@ -23,7 +28,7 @@ class Piece:
 
     Attributes
     ----------
-    source : hashable
+    source : Stored
         Which stored array.
     axes : tuple
         For each axis of the block, that of the source, or None: one that the source does not have, of length 1.
@@ -33,7 +38,7 @@ class Piece:
         Where it lies in the block, and its lengths, along each axis of the block.
     """
 
-    source: Hashable
+    source: Stored
     axes: tuple[int | None, ...]
     origin: Shape
     at: Shape
@@ -48,7 +53,9 @@ class Piece:
         for axis, at in zip(self.axes, self.at):
             if axis is not None:
                 shift[axis] -= at
-        new = tuple(at for axis, at in zip(self.axes, self.at) if axis is None)  # along these, the same elements could come again
+        new = tuple(
+            at for axis, at in zip(self.axes, self.at) if axis is None
+        )  # along these, the same elements could come again
         return self.source, self.axes, tuple(shift), new
 
     def source_box(self) -> Box:
@@ -67,7 +74,7 @@ class Block:
     pieces: tuple[Piece, ...]
 
 
-def whole(source: Hashable, shape: Sequence[int]) -> Block:
+def whole(source: Stored, shape: Sequence[int]) -> Block:
     """All of a stored array."""
     n = len(shape)
     return Block(tuple(shape), (Piece(source, tuple(range(n)), (0,) * n, (0,) * n, tuple(shape)),))
@@ -80,7 +87,7 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
     """An index with one entry for each axis, and None for new ones."""
     items = list(index) if isinstance(index, tuple) else [index]
     for item in items:
-        if not (item is None or item is Ellipsis or isinstance(item, slice) or hasattr(item, "__index__")):
+        if not (item is None or item is Ellipsis or isinstance(item, slice) or isinstance(item, Integral)):
             raise NotOurs(f"an index is no slice and no integer, but a {type(item).__name__}")
     named = sum(item is not None and item is not Ellipsis for item in items)
     rest = [slice(None)] * (ndim - named)
@@ -155,6 +162,8 @@ def _concatenate(parts: Any, axis: int, depth: int) -> Block:
         if not isinstance(parts, Block):
             raise NotOurs("lists that are concatenated are not of one depth")
         return parts
+    if not isinstance(parts, list):
+        raise NotOurs("lists that are concatenated are not of one depth")
     blocks = [_concatenate(part, axis + 1, depth) for part in parts]
     shape = list(blocks[0].shape)
     pieces: list[Piece] = []

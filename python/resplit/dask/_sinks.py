@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where Dask stores arrays: into objects that are there already. A sink has the engine make blocks beside them, and moves these in."""
+"""Where Dask stores arrays: in objects that are there already.
+
+A sink has the engine make blocks beside them, and moves these in.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import math
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from .._errors import ResplitError
 from ._pieces import NotOurs, Piece, Shape
 from ._stored import Stored, is_a, path_of
 
-Indices = Iterator[tuple[int, ...]]
+Indices = Iterator[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 @contextmanager
@@ -115,7 +119,7 @@ class Sink:
         first = [(s + a) // n for s, a, n in zip(self.start, piece.at, self.lengths)]
         counts = [-(-extent // n) for extent, n in zip(piece.shape, self.lengths)]
         for index in itertools.product(*map(range, counts)):
-            yield tuple(by_source(piece, index, 0)), tuple(map(sum, zip(first, index)))  # type: ignore[misc]
+            yield tuple(by_source(piece, index, 0)), tuple(map(sum, zip(first, index)))
 
 
 # ---- Zarr ----------------------------------------------------------------------------------------
@@ -209,7 +213,9 @@ class ZarrSink(Sink):
 
 
 def _text(fact: Any) -> str:
-    return json.dumps(fact, sort_keys=True, default=lambda x: getattr(x, "to_dict", getattr(x, "get_config", lambda: str(x)))())
+    return json.dumps(
+        fact, sort_keys=True, default=lambda x: getattr(x, "to_dict", getattr(x, "get_config", lambda: str(x)))()
+    )
 
 
 def _bytes(value: Any, dtype: np.dtype[Any]) -> bytes | None:
@@ -262,7 +268,9 @@ class Hdf5Sink(Sink):
         if self.dataset.chunks is None:
             return
         n = len(self.extents)
-        empty = np.broadcast_to(np.zeros((), self.dtype), (2 * self.lengths[0], *self.lengths[1:]))  # one chunk would be none
+        empty = np.broadcast_to(
+            np.zeros((), self.dtype), (2 * self.lengths[0], *self.lengths[1:])
+        )  # one chunk would be none
         with tempfile.TemporaryDirectory() as folder:
             made = self.name(folder)
             try:
@@ -276,7 +284,7 @@ class Hdf5Sink(Sink):
     @contextmanager
     def opened(self, made: str) -> Iterator[Any]:
         """The dataset that the engine made, if its chunks can be ours."""
-        import h5py
+        import h5py  # type: ignore[import-untyped, unused-ignore]
 
         with h5py.File(made.rpartition(":")[0], "r") as file:
             dataset = file["data"]
@@ -300,7 +308,9 @@ class Hdf5Sink(Sink):
                     mask, data = dataset.id.read_direct_chunk(at)
                     self.dataset.id.write_direct_chunk(to, data, mask)
                 else:  # it holds nothing but the fill value
-                    self.dataset[tuple(slice(a, min(a + n, e)) for a, n, e in zip(to, self.lengths, self.extents))] = dataset.fillvalue
+                    self.dataset[tuple(slice(a, min(a + n, e)) for a, n, e in zip(to, self.lengths, self.extents))] = (
+                        dataset.fillvalue
+                    )
 
     def _copy(self, piece: Piece, made: str, memory: int) -> None:
         array = open_array(made)

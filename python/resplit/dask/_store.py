@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-calls
 """Dask arrays from stored ones, and stored ones from Dask arrays."""
 
 from __future__ import annotations
 
-import io
+import builtins
 import math
 import os
 import uuid
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
 
@@ -23,13 +23,24 @@ from ._move import Cells, _are_files, copy, link, memory_of
 from ._pieces import NotOurs, Piece
 from ._sinks import beside, plain, roi_of
 from ._stored import LazyArray
-from ._trace import starts_of, trace_array
+from ._trace import trace_array
 
-_ANY_CHUNKS = (".npy", ".raw", ".bin", ".nii", ".nii.gz", ".img", ".hdr", ".mnc")  # one file, one block, unless asked for
+_ANY_CHUNKS = (
+    ".npy",
+    ".raw",
+    ".bin",
+    ".nii",
+    ".nii.gz",
+    ".img",
+    ".hdr",
+    ".mnc",
+)  # one file, one block, unless asked for
 
 
 def open(path: str | os.PathLike[str], *, chunks: Any = None, stored_chunks: Any = None, **spec: Any) -> da.Array:  # noqa: A001
-    """A Dask array from a stored one. It is opened again where it is read, so it can be sent to workers that see the same files.
+    """A Dask array from a stored one.
+
+    It is opened again where it is read, so it can be sent to workers that see the same files.
 
     Parameters
     ----------
@@ -62,15 +73,18 @@ def open(path: str | os.PathLike[str], *, chunks: Any = None, stored_chunks: Any
             else array.chunks
         )
     meta = np.empty((0,) * array.ndim, array.dtype)
-    return da.from_array(lazy, chunks=chunks, inline_array=True, meta=meta, asarray=True)
+    made: da.Array = da.from_array(lazy, chunks=chunks, inline_array=True, meta=meta, asarray=True)
+    return made
 
 
-def store(x: da.Array, dst: Any, *, memory: Memory | None = None, compute: dict[str, Any] | None = None, **options: Any) -> Result | None:
+def store(
+    x: da.Array, dst: Any, *, memory: Memory | None = None, compute: dict[str, Any] | None = None, **options: Any
+) -> Result | None:
     """Stores a Dask array inside a memory budget.
 
-    An array that was only read, sliced, concatenated, stacked and rechunked is moved by the engine, without Dask. Any other is
-    computed by Dask, each chunk is written as it arrives to a temporary grid of files beside the target, and the engine resplits that
-    grid into place: chunks of `x` need not be those of the target.
+    An array that was only read, sliced, concatenated, stacked and rechunked is moved by the engine, without Dask. Any
+    other is computed by Dask, each chunk is written as it arrives to a temporary grid of files beside the target,
+    and the engine resplits that grid into place: chunks of `x` need not be those of the target.
 
     Parameters
     ----------
@@ -102,7 +116,9 @@ def store(x: da.Array, dst: Any, *, memory: Memory | None = None, compute: dict[
         raise ValueError(f"the shape of x, {x.shape}, is not known: call x.compute_chunk_sizes() first")
     if not isinstance(dst, (str, os.PathLike)):
         if options:
-            raise TypeError(f"{sorted(options)} say how an array is made, and there is one already: give a path, or no such options")
+            raise TypeError(
+                f"{sorted(options)} say how an array is made, and there is one already: give a path, or no such options"
+            )
         with optimize(memory):
             da.store(x, dst, **(compute or {}))
         return None
@@ -123,7 +139,11 @@ def _chunks_for(path: str, x: da.Array, options: dict[str, Any]) -> Any:
     """Those of the array, or the nearest that the format has."""
     if path.lower().endswith(_ANY_CHUNKS):
         return None
-    if any(path.lower().endswith(s) for s in (".zarr", ".h5", ".hdf5", ".nc")) or options.get("format", "") in ("zarr2", "zarr3", "hdf5"):
+    if any(path.lower().endswith(s) for s in (".zarr", ".h5", ".hdf5", ".nc")) or options.get("format", "") in (
+        "zarr2",
+        "zarr3",
+        "hdf5",
+    ):
         return x.chunksize
     return x.chunks
 
@@ -131,7 +151,7 @@ def _chunks_for(path: str, x: da.Array, options: dict[str, Any]) -> Any:
 def _move(pieces: tuple[Piece, ...], x: da.Array, path: str, memory: int, options: dict[str, Any]) -> Result:
     (first, *others) = pieces
     if not others and plain(first):
-        return _finish(first.source.open(), path, memory, roi=roi_of(first), **options)  # type: ignore[attr-defined]
+        return _finish(first.source.open(), path, memory, roi=roi_of(first), **options)
     with beside(path) as folder:
         gather = link if _are_files(pieces) else copy
         return _finish(gather(folder, pieces, x.shape, x.dtype, memory), path, memory, **options)
@@ -143,7 +163,7 @@ def _write(x: da.Array, path: str, memory: int, compute: dict[str, Any], options
         return _finish(np.asarray(x.compute(**compute)), path, memory, **options)
     with beside(path) as folder:
         grid = Grid(folder, x)
-        da.store(x, grid, lock=False, **compute)
+        da.store([x], [grid], lock=False, **compute)  # type: ignore[list-item, unused-ignore]
         return _finish(grid.open(), path, memory, **options)
 
 
@@ -154,8 +174,10 @@ def _finish(source: Any, path: str, memory: int, **options: Any) -> Result:
 
 
 class Grid:
-    """A grid of .npy files, as something that ``dask.array.store`` writes to. Blocks come in any order, from any process, and twice if
-    a task is done again."""
+    """A grid of .npy files, as something that ``dask.array.store`` writes to.
+
+    Blocks come in any order, from any process, and twice if a task is done again.
+    """
 
     def __init__(self, folder: str, x: da.Array) -> None:
         self.folder, self.shape, self.dtype, self.ndim = folder, x.shape, x.dtype, x.ndim
@@ -167,13 +189,18 @@ class Grid:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, np.ma.MaskedArray):
-            raise ValueError("the array is masked, and no format has masks: fill it, as by dask.array.ma.filled(x, value)")
+            raise ValueError(
+                "the array is masked, and no format has masks: fill it, as by dask.array.ma.filled(x, value)"
+            )
         value = np.asarray(value)
         index = [starts[item.indices(n)[0]] for starts, item, n in zip(self.cells.starts, key, self.shape)]
         expected = tuple(axis[i] for axis, i in zip(self.cells.lengths, index))
         if value.shape != expected or value.dtype != self.dtype:
-            raise ValueError(f"block {tuple(index)} was computed as {value.shape} {value.dtype}, and should be {expected} {self.dtype}")
+            raise ValueError(
+                f"block {tuple(index)} was computed as {value.shape} {value.dtype}, "
+                f"and should be {expected} {self.dtype}"
+            )
         unfinished = os.path.join(self.folder, uuid.uuid4().hex)
-        with io.open(unfinished, "wb") as file:
+        with builtins.open(unfinished, "wb") as file:
             np.save(file, value)
         os.replace(unfinished, os.path.join(self.folder, "grid", self.cells.name(index, "npy")))

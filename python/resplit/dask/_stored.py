@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,9 @@ class Stored:
 
     path: str
     spec: tuple[tuple[str, Any], ...] = ()
-    memory: Any = field(default=None, compare=False)  # an array of NumPy that is nowhere else; `path` tells it from others
+    memory: Any = field(
+        default=None, compare=False
+    )  # an array of NumPy that is nowhere else; `path` tells it from others
 
     def open(self) -> Array:
         if self.memory is not None:
@@ -119,7 +122,7 @@ def path_of(source: Any) -> str | None:
         fs = getattr(source.store, "fs", None)
         inner = getattr(fs, "sync_fs", fs)  # a local file system that is called asynchronously
         if type(inner).__name__ == "LocalFileSystem":
-            return os.path.join(source.store.path, *source.path.split("/"))
+            return os.path.join(str(source.store.path), *source.path.split("/"))
     elif is_a(source, "h5py", "Dataset"):
         if source.file.driver not in ("sec2", "stdio"):
             raise NotOurs(f"an HDF5 file is open through the driver {source.file.driver}")
@@ -196,14 +199,15 @@ def _unwrap_netcdf(source: Any) -> Block:
     path = getattr(store, "_filename", None)
     if not isinstance(path, str) or not os.path.isfile(path):
         raise NotOurs("a netCDF file is not on a local file system")
-    stored = Stored(f"{os.path.abspath(path)}:{'/'.join([*(getattr(store, '_group', None) or '').split('/'), source.variable_name])}")
+    groups = [name for name in (getattr(store, "_group", None) or "").split("/") if name]
+    stored = Stored(f"{os.path.abspath(path)}:/{'/'.join([*groups, source.variable_name])}")
     array = opened(stored)
     if array.shape != tuple(source.shape) or array.dtype != source.dtype:
         raise NotOurs(f"{stored.path} is {array.shape} {array.dtype}, and {source.shape} {source.dtype} in the graph")
     return whole(stored, array.shape)
 
 
-_WRAPPERS = [
+_WRAPPERS: list[tuple[str, str, Callable[[Any], Block]]] = [
     ("xarray.core.indexing", "ImplicitToExplicitIndexingAdapter", lambda source: block_of(source.array)),
     ("xarray.core.indexing", "CopyOnWriteArray", lambda source: block_of(source.array)),
     ("xarray.core.indexing", "MemoryCachedArray", lambda source: block_of(source.array)),

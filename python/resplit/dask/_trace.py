@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: allow-untyped-calls
 """Follows a graph from what is stored back to the arrays it was read from.
 
-Tasks are not run but read: each that only moves elements (reading, slicing, concatenating) gives a :class:`Block`, by the function it calls and
-never by its name; any other ends the search with :class:`NotOurs`.
+Tasks are not run but read: each that only moves elements (reading, slicing, concatenating) gives a :class:`Block`,
+by the function it calls and never by its name; any other ends the search with :class:`NotOurs`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import functools
 import inspect
 import itertools
 import operator
-from typing import Any, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import dask.array.chunk
 import dask.array.core
 import numpy as np
 from dask._task_spec import Alias, DataNode, GraphNode, NestedContainer, Task, TaskRef, convert_legacy_graph, identity
+from dask.core import reshapelist
 from dask.highlevelgraph import HighLevelGraph
 
 from ._pieces import Block, NotOurs, Shape, concatenate, grid_pieces, index_block, whole
@@ -29,7 +32,9 @@ class Tracer:
     """The blocks of a graph, found as they are asked for."""
 
     def __init__(self, graph: HighLevelGraph) -> None:
-        self.shuffles = {name: layer for name, layer in graph.layers.items() if type(layer).__name__ == "P2PRechunkLayer"}
+        self.shuffles = {
+            name: layer for name, layer in graph.layers.items() if type(layer).__name__ == "P2PRechunkLayer"
+        }
         plain: dict[Any, Any] = {}
         for name, layer in graph.layers.items():
             if name not in self.shuffles:
@@ -43,7 +48,9 @@ class Tracer:
         """What a key will be."""
         value = self.value(TaskRef(key))
         if not isinstance(value, Block):
-            raise NotOurs("data are in memory" if isinstance(value, np.ndarray) else f"{type(value).__name__} is no array")
+            raise NotOurs(
+                "data are in memory" if isinstance(value, np.ndarray) else f"{type(value).__name__} is no array"
+            )
         return value
 
     def value(self, node: Any) -> Any:
@@ -100,21 +107,23 @@ class Tracer:
         return whole(stored, opened(stored).shape)
 
     def _shaped(self, arrays: Any, shape: Any) -> Block:
-        return concatenate(dask.array.core.reshapelist(shape, list(arrays)))
+        return concatenate(reshapelist(shape, list(arrays)))
 
     def _shuffled(self, layer: Any, index: Shape) -> Block:
         """A block of what was rechunked by shuffling: a part of all that goes in."""
-        if layer not in self._known:
+        if layer.name not in self._known:
             keys = itertools.product([layer.name_input], *(range(len(c)) for c in layer.chunks_input))
             blocks = zip(starts_of(layer.chunks_input), map(self.block, keys))
             _, shape, pieces = grid_pieces(blocks)
-            self._known[layer] = Block(shape, pieces)
+            self._known[layer.name] = Block(shape, pieces)
         start = [sum(c[:i]) for c, i in zip(layer.chunks, index)]
-        return index_block(self._known[layer], tuple(slice(a, a + c[i]) for a, c, i in zip(start, layer.chunks, index)))
+        return index_block(
+            self._known[layer.name], tuple(slice(a, a + c[i]) for a, c, i in zip(start, layer.chunks, index))
+        )
 
 
 _KNOWN: dict[Callable[..., Any], Callable[..., Any]] = {
-    **{getter: Tracer._get for getter in GETTERS},
+    **dict.fromkeys(GETTERS, Tracer._get),
     operator.getitem: Tracer._getitem,
     dask.array.chunk.getitem: lambda tracer, obj, index: tracer._getitem(obj, index),
     dask.array.core.concatenate3: lambda tracer, arrays: concatenate(arrays),
@@ -143,7 +152,7 @@ def starts_of(chunks: Iterable[Iterable[int]]) -> Iterable[Shape]:
 
 def trace_array(array: dask.array.core.Array) -> tuple[Tracer, Shape, tuple[Any, ...]]:
     """A collection, as pieces of stored arrays."""
-    tracer = Tracer(array.__dask_graph__())
+    tracer = Tracer(array.dask)
     keys = itertools.product([array.name], *map(range, array.numblocks))
     placed = [(at, tracer.block(key)) for at, key in zip(starts_of(array.chunks), keys)]
     _, shape, pieces = grid_pieces(placed)
