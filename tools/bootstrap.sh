@@ -32,6 +32,7 @@ have() { command -v "$1"; }
 compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" - -o /dev/null; }
 includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
 hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+mpi() { have mpicc && have mpirun; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
         | clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null
@@ -64,6 +65,7 @@ look() {
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
+            need "libopenmpi-dev openmpi-bin" mpi
             ;;
         check)
             need strace have strace
@@ -71,6 +73,7 @@ look() {
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
+            need "libopenmpi-dev openmpi-bin" mpi
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
             need clang-tidy have clang-tidy

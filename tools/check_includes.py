@@ -36,6 +36,7 @@ LIBRARIES = {
     "hdf5.h": ["format"],
     "H5FDdevelop.h": ["format"],
     "zlib.h": ["codec"],
+    "mpi.h": ["cli"],
 }
 
 BANNED = {
