@@ -137,6 +137,7 @@ static resplit_status create_target(const struct cli_job *job, const char *path,
                              .dtype = options->to_dtype,
                              .write_empty = options->write_empty,
                              .ome = options->ome,
+                             .is_virtual = options->is_virtual,
                              .folder = job->in_group, /* whatever its name ends in */
                              .roi_start = job->has_roi ? job->roi_start : NULL,
                              .roi_stop = job->has_roi ? job->roi_stop : NULL};

@@ -63,6 +63,8 @@ static const struct row {
     {"write-empty", NULL, FLAG, TARGET, TO(write_empty),
      "write blocks of a Zarr target too that hold nothing but its fill value"},
     {"ome", NULL, FLAG, TARGET, TO(ome), "make an OME-Zarr image, with one level; as a DST that ends in .ome.zarr"},
+    {"virtual", NULL, FLAG, TARGET, TO(is_virtual),
+     "DST is one HDF5 file that has no data of its own but says in which HDF5 files of SRC they are"},
     {"all-levels", NULL, FLAG, SINGLE, TO(all_levels), "of an OME-Zarr image: every level of it"},
     {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, TARGET, TO(format),
      "of the target; default: by the suffix of DST, else as the source"},

@@ -60,6 +60,7 @@ struct cli_options {
     const char *to_dtype;
     bool write_empty;
     bool ome;
+    bool is_virtual;
     bool all_levels;
     const char *pattern;
     bool overwrite;

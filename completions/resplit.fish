@@ -47,6 +47,7 @@ complete -c resplit -n "$target" -l to-order -x -a 'C F' -d 'of the elements in 
 complete -c resplit -n "$target" -l to-dtype -x -d 'cast values to this type'
 complete -c resplit -n "$target" -l write-empty -d 'write chunks of a Zarr target too that hold only its fill value'
 complete -c resplit -n "$target" -l ome -d 'make an OME-Zarr image, with one level'
+complete -c resplit -n "$target" -l virtual -d 'DST, one HDF5 file, says where the data of SRC are, and has none'
 complete -c resplit -n "$writing" -l all-levels -d 'of an OME-Zarr image, every level of it'
 complete -c resplit -n "$target" -l format -x -a 'raw npy zarr2 zarr3 hdf5 nifti nifti1 nifti2 minc2' -d "of the target's files"
 complete -c resplit -n "$target" -l pattern -x -d "names of the target's files"

@@ -170,6 +170,8 @@ typedef struct resplit_spec {
  *   ome        an OME-Zarr image: a group, with the array as its only level, "0"; so is one whose path ends in ".ome.zarr". Its axes are
  *              listed as t, c, z, y, x, and those of a NIfTI file made from Zarr or MINC as x, y, z, t, c: resplit_info.axes tells from
  *              which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
+ *   is_virtual  of one HDF5 file: a virtual dataset over the files of the source, which are HDF5, too, and stay where they are. Nothing is
+ *              copied, so chunks, codec and dtype cannot be given
  */
 typedef struct resplit_target {
     const char *format;
@@ -186,6 +188,7 @@ typedef struct resplit_target {
     const char *dtype;
     bool write_empty;
     bool ome;
+    bool is_virtual;
 } resplit_target;
 
 /* What is known about an array; see resplit_array_info. */

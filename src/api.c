@@ -193,12 +193,13 @@ bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *targ
     return *unpacked != 0;
 }
 
-/* An empty partition has no blocks. */
+/* An empty partition has no blocks; and for plan and run a virtual target is an array without elements: nothing is moved. */
 resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                              rs_problem *out, resplit_error *err)
 {
     const rs_box *box = part->part > 0 ? &part->share.box : NULL;
-    if (box == NULL || part->share.n_target > 0) {
+    bool nothing = rs_array_is_virtual(target) || (box != NULL && part->share.n_target == 0);
+    if (!nothing) {
         return rs_problem_make(&source->layout, &target->layout, target->origin, box, out, err);
     }
     *out = (rs_problem){.ndim = target->layout.ndim, .itemsize = target->layout.itemsize};
@@ -232,7 +233,7 @@ resplit_status rs_api_problem(const resplit_array *source, const resplit_array *
     RS_TRY(check_cast(source, target, err));
     RS_TRY(rs_api_window(source, target, part, out, err));
     rs_problem_unpack(out, unpacked);
-    out->verbatim = copy && rs_array_is_verbatim(source, target);
+    out->verbatim = rs_array_is_virtual(target) || (copy && rs_array_is_verbatim(source, target));
     if (out->verbatim) { /* nothing is decoded or encoded */
         out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
         out->target.coding = out->source.coding;

@@ -29,6 +29,9 @@ static resplit_status check_divisible(const resplit_array *target, int64_t n, re
         return rs_fail(err, RESPLIT_EINVAL, "an array cannot be made in %lld partitions: give 1 to %d", (long long)n,
                        RS_MOST_PARTITIONS);
     }
+    if (n > 1 && rs_array_is_virtual(target)) {
+        return rs_fail(err, RESPLIT_EINVAL, "a virtual dataset is made at once, not in partitions");
+    }
     return n == 1 || target->hdf5 == NULL || !target->encoded
                ? RESPLIT_OK
                : rs_fail(err, RESPLIT_EUNSUPPORTED,

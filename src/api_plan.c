@@ -93,6 +93,7 @@ static resplit_status describe_target(const char *path, const resplit_array *arr
     out->order = array->wished_order;
     out->write_empty = array->write_empty;
     out->ome = array->ome;
+    out->is_virtual = rs_array_is_virtual(array);
     out->has_shards = array->info.shards != NULL;
     if (out->has_shards) {
         memcpy(out->shards, array->info.shards, (size_t)array->info.ndim * sizeof *out->shards);
@@ -245,7 +246,7 @@ static resplit_status create_target(const char *path, const rs_planfile *file, c
     char *place = NULL;
     resplit_target target = {.format = side->format,
                              .ndim = file->ndim,
-                             .chunks = side->chunks,
+                             .chunks = side->is_virtual ? NULL : side->chunks,
                              .roi_start = side->has_roi ? side->roi_start : NULL,
                              .roi_stop = side->has_roi ? side->roi_stop : NULL,
                              .pattern = side->pattern,
@@ -255,7 +256,8 @@ static resplit_status create_target(const char *path, const rs_planfile *file, c
                              .order = side->order,
                              .dtype = side->dtype,
                              .write_empty = side->write_empty,
-                             .ome = side->ome};
+                             .ome = side->ome,
+                             .is_virtual = side->is_virtual};
     RS_TRY(rs_path_as_read(path, side->path, &place, err));
     resplit_status rc = rs_array_create(place, source, &target, out, &why);
     free(place);

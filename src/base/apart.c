@@ -27,7 +27,7 @@
 #endif
 
 /* Of one step: more than any sound file needs, by far. */
-enum { PROCESSOR_SECONDS = 60, SECONDS = 600 };
+enum { PROCESSOR_SECONDS = 15, SECONDS = 600 };
 static const int64_t MEMORY = INT64_C(1) << 30, BYTES_A_SECOND = 4 << 20;
 
 struct rs_child {
@@ -82,15 +82,14 @@ static void limit_time(int64_t more)
     (void)setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = stays ? 0 : SECONDS + more}, NULL);
 }
 
-void rs_apart_go_on(int64_t bytes)
+void rs_apart_go_on(int64_t work, int64_t memory)
 {
-    int64_t room;
     if (!is_apart) {
         return;
     }
-    limit_time(bytes / BYTES_A_SECOND);
-    if (bytes > 0 && rs_mul(bytes, 4, &room) && rs_add(room, MEMORY, &room)) {
-        limit_memory(room);
+    limit_time(work / BYTES_A_SECOND);
+    if (memory > 0 && rs_add(memory, MEMORY, &memory)) {
+        limit_memory(memory);
     }
 }
 

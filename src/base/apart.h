@@ -64,8 +64,8 @@ typedef struct rs_child rs_child;
  */
 resplit_status rs_apart_run(const rs_apart *task, rs_child **child, resplit_error *err);
 
-/* In a child: what follows is another step of the work, for which it gets time anew, and room for so many bytes more. */
-void rs_apart_go_on(int64_t bytes);
+/* In a child: what follows is another step, which may have to look at so many bytes. It gets time anew, and memory for so many more. */
+void rs_apart_go_on(int64_t work, int64_t memory);
 
 /* Is this a child? */
 bool rs_is_apart(void);

@@ -95,7 +95,7 @@ static resplit_status run_steps(rs_run *run, const rs_output *output, const char
         run->shards = &shards;
         rc = rs_shards_begin(&shards, run->problem, run->target, output->data, output->folder, anew, err);
     }
-    if (rc == RESPLIT_OK) {
+    if (rc == RESPLIT_OK && !rs_array_is_virtual(run->target)) {
         rc = run_kind(run, temp, err);
     }
     resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
@@ -123,12 +123,12 @@ static resplit_status check_run(rs_run *run, const rs_output *output, resplit_er
                                                               : RESPLIT_OK;
 }
 
-/* What was copied as it is was not looked at, and has the fingerprint that it had, if that is all of it. */
+/* What was copied as it is, or is virtual, was not looked at, and has the fingerprint that it had, if that is all of it. */
 static uint64_t fingerprint_of(const rs_run *run)
 {
     const rs_problem *problem = run->problem;
     if (problem->verbatim) {
-        return problem->n_elements == run->source->info.n_elements ? run->source->fingerprint : 0;
+        return run->target->info.n_elements == run->source->info.n_elements ? run->source->fingerprint : 0;
     }
     return changes_values(run->target) ? 0
                                        : rs_fingerprint_finish(rs_run_progress(run).fingerprint,

@@ -361,6 +361,11 @@ resplit_status rs_array_block_head(const resplit_array *array, const int64_t *in
     return array->format->make_head(&head, out, err);
 }
 
+bool rs_array_is_virtual(const resplit_array *target)
+{
+    return target->hdf5 != NULL && rs_hdf5_is_virtual(target);
+}
+
 resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                              resplit_error *err)
 {

@@ -270,6 +270,9 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
     const resplit_array *source = rs_array_turned(given, array, &view);
     array->order = target->order != '\0' ? target->order : source->order;
     RS_TRY(array->format == &rs_format_minc2 ? rs_minc_array_begin(source, target, shape, array, err) : RESPLIT_OK);
+    if (target->is_virtual && !one) {
+        return rs_fail(err, RESPLIT_EINVAL, "only one HDF5 file can be virtual: give a .h5 path");
+    }
     if (array->format == &rs_format_zarr2 || array->format == &rs_format_zarr3) {
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);

@@ -215,6 +215,9 @@ resplit_status rs_shard_index(const resplit_array *array, const uint64_t *entrie
 /* Where the block of this number, in C order, was written. */
 typedef resplit_status rs_array_entry(void *payload, int64_t number, rs_place *out, resplit_error *err);
 
+/* A target that only says where the data of its source are: nobody reads or writes a block. */
+bool rs_array_is_virtual(const resplit_array *target);
+
 /* Puts them around, when all blocks are written. `entry` is asked for encoded blocks only. Other arrays need nothing. */
 resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                              resplit_error *err);

@@ -29,7 +29,9 @@ typedef struct rs_hdf5_chunk {
 typedef struct rs_hdf5 {
     char *dataset;              /* "/data"; owned */
     char *origin_file, *origin; /* a target: what it is made from, when that is HDF5; owned; else NULL */
+    resplit_array *parts;       /* a target that is virtual: what is known of its source; owned; else NULL */
     bool chunked;
+    bool is_virtual;              /* a source: made of others */
     bool all;                     /* a target: of all of its source, whose other objects it gets too */
     bool foreign;                 /* elements are of a type that NumPy has not */
     int64_t maximum[RS_MAX_NDIM]; /* extents that the dataset may grow to; -1: any */
@@ -114,6 +116,21 @@ resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_
  * before anything is touched. Fills in the type.
  */
 resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err);
+
+/* ---- Targets that are virtual: hdf5_virtual.c ---- */
+
+/* Whether that can be, and what it will be made of. */
+resplit_status rs_hdf5_set_parts(const resplit_array *source, const resplit_target *target, resplit_array *array,
+                                 resplit_error *err);
+
+/* The type of a part, as H5Tencode writes it. */
+resplit_status rs_hdf5_part_type(const resplit_array *array, rs_text *out, resplit_error *err);
+
+/* Adds a mapping for every part to a list of creation properties; looks at each part once more. */
+resplit_status rs_hdf5_add_parts(const resplit_array *array, hid_t creation, resplit_error *err);
+
+/* Of the dataset that was made: all is there, and nothing twice. */
+resplit_status rs_hdf5_check_parts(const resplit_array *array, hid_t dataset, resplit_error *err);
 
 /* ---- Files of a grid: hdf5_grid.c ---- */
 

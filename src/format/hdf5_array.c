@@ -77,6 +77,11 @@ bool rs_hdf5_is_uniform(const resplit_array *array)
     return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;
 }
 
+bool rs_hdf5_is_virtual(const resplit_array *target)
+{
+    return target->hdf5->parts != NULL;
+}
+
 resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err)
 {
     return source->hdf5 == NULL || !source->hdf5->foreign
@@ -93,6 +98,7 @@ void rs_hdf5_free(rs_hdf5 *hdf5)
         return;
     }
     rs_child_end(hdf5->reader);
+    rs_array_close(hdf5->parts);
     free(hdf5->dataset);
     free(hdf5->origin_file);
     free(hdf5->origin);

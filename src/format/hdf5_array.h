@@ -47,6 +47,8 @@ bool rs_hdf5_is_uniform(const resplit_array *array);
 
 /* The attributes of a dataset that is there, as a JSON object; what JSON has no word for is left out. */
 resplit_status rs_hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err);
+/* A target that says where the data of its source are. */
+bool rs_hdf5_is_virtual(const resplit_array *target);
 
 /* What a target will be, in words, for those who compare. */
 resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, resplit_error *err);

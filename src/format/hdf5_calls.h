@@ -25,7 +25,7 @@
 /* clang-format off */
 #define RS_HDF5_CALLS(CALL) \
     RS_HDF5_LVISIT(CALL) \
-    CALL(H5Dget_storage_size) CALL(H5Iinc_ref) CALL(H5Pget_virtual_count) CALL(H5Pget_virtual_dsetname) \
+    CALL(H5Dget_storage_size) CALL(H5Iinc_ref) CALL(H5Pget_virtual_count) CALL(H5Pset_virtual) CALL(H5Sget_select_npoints) CALL(H5Pget_virtual_dsetname) \
     CALL(H5Pget_virtual_filename) CALL(H5Pget_virtual_vspace) CALL(H5Pget_virtual_srcspace) CALL(H5Pset_chunk_cache) CALL(H5Sselect_hyperslab) CALL(H5Sget_select_bounds) CALL(H5Sget_select_type) CALL(H5Zfilter_avail) CALL(H5Zget_filter_info) \
     CALL(H5Acreate2) CALL(H5Aexists) CALL(H5Aexists_by_name) CALL(H5Aget_create_plist) CALL(H5Aget_space) \
     CALL(H5Aget_storage_size) CALL(H5Aget_type) CALL(H5Aiterate2) CALL(H5Aopen) CALL(H5Aopen_by_name) CALL(H5Aread) \
@@ -82,6 +82,8 @@ resplit_status rs_hdf5_load(resplit_error *err);
 #define H5Lvisit1 (*rs_h5.H5Lvisit1)
 #define H5Dget_storage_size (*rs_h5.H5Dget_storage_size)
 #define H5Iinc_ref (*rs_h5.H5Iinc_ref)
+#define H5Pset_virtual (*rs_h5.H5Pset_virtual)
+#define H5Sget_select_npoints (*rs_h5.H5Sget_select_npoints)
 #define H5Pget_virtual_count (*rs_h5.H5Pget_virtual_count)
 #define H5Pget_virtual_dsetname (*rs_h5.H5Pget_virtual_dsetname)
 #define H5Pget_virtual_srcspace (*rs_h5.H5Pget_virtual_srcspace)

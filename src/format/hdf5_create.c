@@ -252,6 +252,21 @@ static resplit_status set_coding(const resplit_array *source, resplit_array *arr
 }
 
 /* Whether HDF5 has filters for all that: asked now, not when everything is written. */
+/* It has one block, which nobody writes. */
+static resplit_status fill_virtual(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                   resplit_array *array, resplit_error *err)
+{
+    RS_TRY(rs_hdf5_set_parts(source, target, array, err));
+    RS_TRY(rs_text_add(&array->notes, err, "'%s' is virtual: its data stay in '%s'", array->path, source->path));
+    array->layout.ndim = source->layout.ndim;
+    for (int d = 0; d < source->layout.ndim; d++) {
+        array->hdf5->maximum[d] = shape[d];
+    }
+    RS_TRY(set_grid(shape, shape, array, err));
+    array->info.dataset = array->hdf5->dataset;
+    return rs_hdf5_try(array, err);
+}
+
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err)
 {
@@ -265,6 +280,9 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
     RS_TRY(set_names(source, array->minc != NULL ? RS_MINC_IMAGE : dataset, array->hdf5, err));
     RS_TRY(keep_type(source, array, err));
     RS_TRY(set_fill(source, array, err));
+    if (target->is_virtual) {
+        return fill_virtual(source, target, shape, array, err);
+    }
     RS_TRY(set_chain(source, target->codec, array, err));
     set_maximum(source, shape, array->hdf5);
     if (source->minc != NULL && array->minc == NULL && !array->hdf5->all) {
@@ -295,6 +313,6 @@ resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, respli
 {
     char codec[200];
     RS_TRY(rs_text_add(out, err, "%s %s %d ", array->hdf5->dataset, rs_chain_text(&array->chain, codec),
-                       array->hdf5->chunked));
+                       array->hdf5->parts != NULL ? -1 : array->hdf5->chunked));
     return rs_text_add_bytes(out, array->hdf5->type.s, array->hdf5->type.n, err);
 }

@@ -49,6 +49,7 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
     int64_t n_blocks, n_elements, lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0};
     hsize_t n = 0, n_found = 0;
     rs_hdf5_io *io = rs_hdf5_io_of(file);
+    rs_apart_go_on(size, 0);
     hid_t space = H5Dget_space(dataset);
     herr_t counted = H5Dget_num_chunks(dataset, space, &n);
     rs_hdf5_close(space);
@@ -67,7 +68,7 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
         hsize_t at[RS_MAX_NDIM];
         rs_hdf5_chunk chunk;
         if (number % STEP == 0) {
-            rs_apart_go_on(0);
+            rs_apart_go_on(0, 0);
         }
         for (int d = 0; d < layout->ndim; d++) {
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);

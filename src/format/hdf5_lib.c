@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { REASON = 160 }; /* bytes of what libhdf5 says */
 
@@ -101,11 +102,13 @@ static resplit_status cannot_open(const char *path, resplit_error *err)
 
 static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *out, resplit_error *err)
 {
+    struct stat st;
     if (!rs_is_apart()) {
         return rs_fail(err, RESPLIT_EINTERNAL, "'%s' would be opened where libhdf5 must not crash", path);
     }
-    rs_apart_go_on(0);
     hid_t access = rs_hdf5_access(io, false);
+    bool there = io->has_fd ? fstat(io->fd, &st) == 0 : stat(path, &st) == 0;
+    rs_apart_go_on(there ? (int64_t)st.st_size : 0, 0);
     *out = access >= 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : -1;
     rs_hdf5_close(access);
     return *out >= 0 ? RESPLIT_OK : cannot_open(path, err);

@@ -124,7 +124,7 @@ static resplit_status read_grid(opening *o, const int64_t *shape, resplit_error 
 
 static resplit_status allocate(void **out, int64_t n, size_t size, resplit_error *err)
 {
-    rs_apart_go_on(n * (int64_t)size); /* at most RS_HDF5_MAX_CHUNKS of them */
+    rs_apart_go_on(0, n * (int64_t)size); /* at most RS_HDF5_MAX_CHUNKS of them */
     *out = calloc((size_t)rs_max(1, n), size);
     return *out != NULL ? RESPLIT_OK
                         : rs_fail(err, RESPLIT_ENOMEM, "no memory for the places of %lld chunks", (long long)n);
@@ -263,7 +263,8 @@ static resplit_status read_layout(opening *o, H5D_layout_t *layout, resplit_erro
 {
     *layout = H5Pget_layout(o->creation);
     o->hdf5->chunked = *layout == H5D_CHUNKED;
-    o->elsewhere = *layout == H5D_VIRTUAL || (*layout == H5D_CONTIGUOUS && H5Pget_external_count(o->creation) > 0);
+    o->hdf5->is_virtual = *layout == H5D_VIRTUAL;
+    o->elsewhere = o->hdf5->is_virtual || (*layout == H5D_CONTIGUOUS && H5Pget_external_count(o->creation) > 0);
     return *layout >= 0 && *layout < H5D_NLAYOUTS
                ? RESPLIT_OK
                : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read how dataset '%s' of '%s' is stored", o->hdf5->dataset,

@@ -301,7 +301,7 @@ void rs_hdf5_answer(rs_wire *wire, const resplit_array *array)
     while (rs_wire_get(wire, index, sizeof index)) {
         resplit_error err = {0};
         size_t n = block_bytes(array, index);
-        rs_apart_go_on((int64_t)n);
+        rs_apart_go_on((int64_t)n, 4 * (int64_t)n);
         char *block = calloc(1, n > 0 ? n : 1);
         resplit_status rc = block != NULL ? fetch(array, index, block, &err)
                                           : rs_fail(&err, RESPLIT_ENOMEM, "no memory for a block of %zu bytes", n);

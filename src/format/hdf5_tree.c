@@ -147,7 +147,7 @@ static resplit_status check_data(const copying *c, const char *name, hsize_t *by
     hid_t dataset = H5Dopen2(c->names->from, name, H5P_DEFAULT);
     hsize_t n = dataset >= 0 ? H5Dget_storage_size(dataset) : 0;
     *bytes = n;
-    rs_apart_go_on((int64_t)(n & INT64_MAX));
+    rs_apart_go_on((int64_t)(n & INT64_MAX), (int64_t)(n & INT32_MAX)); /* it has a chunk in memory at a time */
     haddr_t at = dataset >= 0 ? H5Dget_offset(dataset) : HADDR_UNDEF;
     bool there = dataset >= 0 && H5Aiterate2(dataset, H5_INDEX_NAME, H5_ITER_INC, NULL, pass, NULL) >= 0
                  && (n == 0 || at == HADDR_UNDEF

@@ -91,6 +91,9 @@ static resplit_status make_properties(const sealing *s, hid_t *out, resplit_erro
         chunk[d] = (hsize_t)array->layout.axis[d].step;
     }
     bool done = creation >= 0 && keep_properties(s, creation);
+    if (done && array->hdf5->parts != NULL) {
+        return rs_hdf5_add_parts(array, creation, err);
+    }
     if (done && array->hdf5->chunked) {
         done = H5Pset_chunk(creation, array->layout.ndim, chunk) >= 0
                && H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) >= 0;
@@ -112,8 +115,9 @@ static resplit_status make_dataset(sealing *s, resplit_error *err)
     hid_t creation = -1, space = make_space(array), type = H5Tdecode(array->hdf5->type.s);
     resplit_status rc = make_properties(s, &creation, err);
     if (rc == RESPLIT_OK) {
-        io->place = array->hdf5->chunked ? -1 : RS_HDF5_BEGIN;
-        io->noting = true;
+        bool here = array->hdf5->parts == NULL; /* there are data */
+        io->place = here && !array->hdf5->chunked ? RS_HDF5_BEGIN : -1;
+        io->noting = here;
         s->dataset = H5Dcreate_anon(s->file, type, space, creation, H5P_DEFAULT);
         io->noting = false;
         io->place = -1;
@@ -172,7 +176,7 @@ static resplit_status index_chunks(const sealing *s, resplit_error *err)
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);
         }
         if (number % STEP == 0) {
-            rs_apart_go_on(0);
+            rs_apart_go_on(0, 0);
         }
         rc = place_of(s, number++, &place, err);
         if (rc == RESPLIT_OK && !place.missing) {
@@ -309,6 +313,23 @@ static resplit_status seal_apart(sealing *s, rs_apart task, resplit_error *err)
     return rs_hdf5_apart(task, NULL, err);
 }
 
+/* Reads back what a virtual dataset is made of. */
+static resplit_status check_here(void *payload, resplit_error *err)
+{
+    sealing *s = payload;
+    rs_hdf5_session session;
+    RS_TRY(rs_hdf5_enter(&session, err));
+    resplit_status rc = rs_hdf5_open_file(s->data, &s->file, err);
+    if (rc == RESPLIT_OK) {
+        s->dataset = H5Dopen2(s->file, s->array->hdf5->dataset, H5P_DEFAULT);
+        rc = s->dataset >= 0 ? rs_hdf5_check_parts(s->array, s->dataset, err)
+                             : rs_hdf5_fail(err, RESPLIT_EIO, "cannot read '%s' back", s->path);
+    }
+    rc = close_all(s, rc, err);
+    rs_hdf5_leave(&session);
+    return rc;
+}
+
 resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
                             resplit_error *err)
 {
@@ -316,6 +337,10 @@ resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_arr
     sealing s = {.array = array, .path = array->path, .data = path, .entry = entry, .payload = payload};
     if (stat(path, &st) != 0) {
         return rs_fail_errno(err, errno, "cannot look at '%s'", path);
+    }
+    if (array->hdf5->parts != NULL) {
+        RS_TRY(seal_apart(&s, (rs_apart){.work = seal_here, .writes = true}, err));
+        return seal_apart(&s, (rs_apart){.work = check_here}, err);
     }
     s.floor = rs_max(RS_HDF5_BEGIN,
                      array->encoded ? (int64_t)st.st_size : array->data_offset + array->info.n_blocks * array->stride);
@@ -325,13 +350,14 @@ resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_arr
 
 /* ---- Before ------------------------------------------------------------------------------------- */
 
-static resplit_status make_type(rs_hdf5 *hdf5, const rs_dtype *dtype, resplit_error *err)
+static resplit_status make_type(const resplit_array *array, rs_text *out, resplit_error *err)
 {
     rs_hdf5_session session;
     hid_t type = -1;
     RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_hdf5_make_type(dtype, &type, err);
-    rc = rc == RESPLIT_OK ? rs_hdf5_encode_type(type, &hdf5->type, err) : rc;
+    bool own = array->hdf5->parts == NULL;
+    resplit_status rc = own ? rs_hdf5_make_type(&array->dtype, &type, err) : rs_hdf5_part_type(array, out, err);
+    rc = rc == RESPLIT_OK && own ? rs_hdf5_encode_type(type, out, err) : rc;
     rs_hdf5_close(type);
     rs_hdf5_leave(&session);
     return rc;
@@ -341,7 +367,7 @@ static resplit_status try_here(void *payload, resplit_error *err)
 {
     sealing *s = payload;
     if (s->array->hdf5->type.n == 0) {
-        RS_TRY(make_type(s->array->hdf5, &s->array->dtype, err));
+        RS_TRY(make_type(s->array, &s->array->hdf5->type, err));
     }
     return seal_here(s, err);
 }

@@ -138,8 +138,8 @@ static resplit_status add_target(rs_text *out, const rs_planfile *file, resplit_
         RS_TRY(rs_text_add(out, err, ",\n    \"shards\": "));
         RS_TRY(add_list(out, file->ndim, side->shards, err));
     }
-    return rs_text_add(out, err, "%s%s\n  },\n", side->write_empty ? ",\n    \"write_empty\": true" : "",
-                       side->ome ? ",\n    \"ome\": true" : "");
+    return rs_text_add(out, err, "%s%s%s\n  },\n", side->write_empty ? ",\n    \"write_empty\": true" : "",
+                       side->ome ? ",\n    \"ome\": true" : "", side->is_virtual ? ",\n    \"virtual\": true" : "");
 }
 
 static resplit_status add_buffers(rs_text *out, const rs_planfile *file, resplit_error *err)

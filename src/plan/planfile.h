@@ -34,7 +34,7 @@ typedef struct rs_planfile_side {
     char *codec; /* NULL: as the source */
     bool has_shards;
     int64_t shards[RS_MAX_NDIM];
-    bool write_empty;
+    bool write_empty, is_virtual;
     bool ome; /* an OME-Zarr image of one level */
 } rs_planfile_side;
 

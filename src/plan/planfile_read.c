@@ -59,7 +59,8 @@ static const key source_keys[] = {
 static const key target_keys[] = {
     {"path", STRING, false}, {"format", STRING, false},      {"pattern", STRING, true}, {"chunks", ARRAY, false},
     {"roi", ARRAY, true},    {"dtype", STRING, true},        {"order", STRING, true},   {"codec", STRING, true},
-    {"shards", ARRAY, true}, {"write_empty", BOOLEAN, true}, {"ome", BOOLEAN, true},    {NULL, BOOLEAN, false},
+    {"shards", ARRAY, true}, {"write_empty", BOOLEAN, true}, {"ome", BOOLEAN, true},    {"virtual", BOOLEAN, true},
+    {NULL, BOOLEAN, false},
 };
 
 /* ---- Keys and values ----------------------------------------------------------------------- */
@@ -257,6 +258,7 @@ static resplit_status get_encoding(const reader *r, const rs_json *object, int n
     RS_TRY(get_order(r, object, &out->order));
     (void)rs_json_bool(rs_json_get(object, "write_empty"), &out->write_empty);
     (void)rs_json_bool(rs_json_get(object, "ome"), &out->ome);
+    (void)rs_json_bool(rs_json_get(object, "virtual"), &out->is_virtual);
     out->has_shards = rs_json_get(object, "shards") != NULL;
     return out->has_shards ? get_per_axis(r, object, "shards", ndim, 1, INT64_MAX, out->shards) : RESPLIT_OK;
 }

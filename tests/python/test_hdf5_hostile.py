@@ -214,6 +214,8 @@ class Hostile:
             if not (len(context) > 2 and context[2] in self.filtered):
                 self.compare(out, context)
             shutil.rmtree(out) if out.is_dir() else out.unlink()
+        if "--resume" in done.stderr: # it was at work when it found the damage
+            shutil.rmtree(self.folder / f"{target}.resplit-part")
         left = {p.name for p in self.folder.iterdir()} - self.names
         assert not left, (*context, left)
         return done.returncode
