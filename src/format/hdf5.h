@@ -141,10 +141,16 @@ resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const 
 
 /* ---- Chunks: hdf5_index.c ---- */
 
+/* The one that begins at this element, as it is noted; false: it is missing. */
+bool rs_hdf5_find_chunk(hid_t dataset, rs_hdf5_io *io, const hsize_t *at, rs_hdf5_chunk *out);
+
 /* Called for each chunk that is there, by its number in C order. */
 typedef resplit_status rs_hdf5_visit(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err);
 resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout, int64_t size, const char *path,
                               rs_hdf5_visit *visit, void *payload, resplit_error *err);
+
+/* Of a dataset that libhdf5 reads, which would take chunks that it does not find for missing: all that its index counts are there. */
+resplit_status rs_hdf5_check_index(hid_t file, hid_t dataset, const char *path, resplit_error *err);
 
 /* ---- What only libhdf5 can read: hdf5_through.c ---- */
 

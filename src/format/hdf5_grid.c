@@ -22,16 +22,17 @@ typedef struct looking {
 
 static resplit_status read_shape(const looking *l, rs_head *out, resplit_error *err)
 {
-    hsize_t dims[H5S_MAX_RANK];
+    hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK];
     out->ndim = H5Sget_simple_extent_ndims(l->space);
-    if (out->ndim < 0 || out->ndim > RS_MAX_NDIM || H5Sget_simple_extent_dims(l->space, dims, NULL) < 0) {
+    if (out->ndim < 0 || out->ndim > RS_MAX_NDIM || H5Sget_simple_extent_dims(l->space, dims, most) < 0) {
         return rs_hdf5_fail(err, RESPLIT_EUNSUPPORTED,
                             "the dataset of '%s' has %d axes, of which at most %d are handled", l->path, out->ndim,
                             RS_MAX_NDIM);
     }
     for (int d = 0; d < out->ndim; d++) {
-        if (dims[d] > INT64_MAX / 2) {
-            return rs_fail(err, RESPLIT_EFORMAT, "axis %d of '%s' is too long", d, l->path);
+        if (dims[d] > INT64_MAX / 2 || dims[d] > most[d]) { /* no limit is the largest number */
+            return rs_fail(err, RESPLIT_EFORMAT, "axis %d of '%s' is too long: %llu", d, l->path,
+                           (unsigned long long)dims[d]);
         }
         out->shape[d] = (int64_t)dims[d];
     }

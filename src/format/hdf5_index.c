@@ -10,8 +10,7 @@
 
 enum { STEP = 1 << 16 }; /* chunks that are looked up between two looks at the clock */
 
-/* A chunk as it is noted; false: it is missing. */
-static bool look_up(hid_t dataset, rs_hdf5_io *io, const hsize_t *at, rs_hdf5_chunk *out)
+bool rs_hdf5_find_chunk(hid_t dataset, rs_hdf5_io *io, const hsize_t *at, rs_hdf5_chunk *out)
 {
     char nothing;
     uint32_t skip = 0;
@@ -73,7 +72,7 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
         for (int d = 0; d < layout->ndim; d++) {
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);
         }
-        if (look_up(dataset, io, at, &chunk)) {
+        if (rs_hdf5_find_chunk(dataset, io, at, &chunk)) {
             n_found++;
             RS_TRY(check(&chunk, size, path, err));
             RS_TRY(visit(payload, number, &chunk, err));
@@ -83,4 +82,49 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
                         : rs_hdf5_fail(err, RESPLIT_EFORMAT,
                                        "'%s' is damaged: its index has %llu chunks, of which %llu can be found", path,
                                        (unsigned long long)n, (unsigned long long)n_found);
+}
+
+static resplit_status pass(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err)
+{
+    (void)payload;
+    (void)number;
+    (void)chunk;
+    (void)err;
+    return RESPLIT_OK;
+}
+
+/* Of a dataset in chunks. False: libhdf5 has failed, or a number is too large. */
+static bool read_layout(hid_t dataset, hid_t creation, rs_layout *out)
+{
+    hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(dataset);
+    int ndim = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    bool done = ndim > 0 && ndim <= RS_MAX_NDIM && H5Sget_simple_extent_dims(space, dims, NULL) >= 0
+                && H5Pget_chunk(creation, ndim, chunk) == ndim;
+    rs_hdf5_close(space);
+    *out = (rs_layout){.ndim = ndim, .itemsize = 1};
+    for (int d = 0; d < ndim && done; d++) {
+        done = dims[d] <= INT64_MAX / 2 && chunk[d] > 0;
+        out->axis[d] = done ? rs_axis_even((int64_t)dims[d], (int64_t)chunk[d]) : (rs_axis){0};
+    }
+    return done;
+}
+
+resplit_status rs_hdf5_check_index(hid_t file, hid_t dataset, const char *path, resplit_error *err)
+{
+    rs_layout layout;
+    hsize_t size = 0;
+    hid_t creation = H5Dget_create_plist(dataset);
+    bool chunked = creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED;
+    bool known = !chunked || (read_layout(dataset, creation, &layout) && H5Fget_filesize(file, &size) >= 0);
+    rs_hdf5_close(creation);
+    if (creation < 0 || !known) {
+        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read how the dataset of '%s' is stored", path);
+    }
+    bool empty = false;
+    for (int d = 0; chunked && d < layout.ndim; d++) {
+        empty = empty || layout.axis[d].extent == 0;
+    }
+    return !chunked || empty ? RESPLIT_OK
+                             : rs_hdf5_chunks(file, dataset, &layout, (int64_t)size, path, pass, NULL, err);
 }

@@ -71,8 +71,9 @@ static resplit_status read_shape(opening *o, int64_t *shape, resplit_error *err)
                        RS_MAX_NDIM);
     }
     for (int d = 0; d < ndim; d++) {
-        if (dims[d] > INT64_MAX / 2) {
-            return rs_fail(err, RESPLIT_EFORMAT, "axis %d of '%s' is too long", d, o->path);
+        if (dims[d] > INT64_MAX / 2 || dims[d] > most[d]) { /* no limit is the largest number */
+            return rs_fail(err, RESPLIT_EFORMAT, "axis %d of '%s' is too long: %llu", d, o->path,
+                           (unsigned long long)dims[d]);
         }
         shape[d] = (int64_t)dims[d];
         o->hdf5->maximum[d] = most[d] == H5S_UNLIMITED || most[d] > INT64_MAX ? -1 : (int64_t)most[d];

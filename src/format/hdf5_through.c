@@ -11,6 +11,7 @@
 #include "format/hdf5_array.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,11 +136,13 @@ static resplit_status check_source(const char *path, mapping *m, resplit_error *
     hid_t dataset = there ? H5Dopen2(file, m->dataset, H5P_DEFAULT) : -1;
     hid_t creation = dataset >= 0 ? H5Dget_create_plist(dataset) : -1;
     bool seen = creation >= 0 && is_seen(m, dataset);
+    resplit_status rc = creation >= 0 ? rs_hdf5_check_index(file, dataset, found, err) : RESPLIT_OK;
     bool nested = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL,
          readable = creation >= 0 && rs_hdf5_can_decode(creation);
     rs_hdf5_close(creation);
     rs_hdf5_close(dataset);
     rs_hdf5_close(file);
+    RS_TRY(rc);
     if (nested || (there && !readable)) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' is virtual, and '%.300s', which it is made of, %s", path, found,
                        nested ? "is so too, which is not handled" : "has filters that libhdf5 here cannot undo");
@@ -240,6 +243,8 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
         RS_TRY(check_sources(hdf5->dataset_id, creation, array->path, err));
     } else if (!hdf5->chunked) {
         RS_TRY(check_external(creation, array->path, err));
+    } else {
+        RS_TRY(rs_hdf5_check_index(file, hdf5->dataset_id, array->path, err));
     }
     array->encoded = true;
     array->info.codec = NULL;
@@ -271,6 +276,48 @@ static bool read_box(const rs_hdf5 *hdf5, int ndim, const hsize_t *start, const 
     return done;
 }
 
+static bool is_scaled(hid_t dataset)
+{
+    hid_t creation = H5Dget_create_plist(dataset);
+    int n = creation >= 0 ? H5Pget_nfilters(creation) : 0;
+    unsigned flags, values[1];
+    size_t n_values = 0;
+    bool last = n > 0
+                && H5Pget_filter2(creation, (unsigned)n - 1, &flags, &n_values, values, 0, NULL, NULL)
+                       == H5Z_FILTER_SCALEOFFSET;
+    rs_hdf5_close(creation);
+    return last;
+}
+
+/*
+ * A chunk that scaleoffset has made last begins with how many bits its elements have. Version 1.10 believes that, and reads behind
+ * a chunk of which an index that is damaged has only a part.
+ */
+static resplit_status check_scaled(const resplit_array *array, const hsize_t *at, int64_t n_elements,
+                                   resplit_error *err)
+{
+    enum { HEAD = 21, MOST_BITS = 64 };
+    const rs_hdf5 *hdf5 = array->hdf5;
+    unsigned char bits[4] = {0};
+    rs_hdf5_chunk chunk;
+    rs_hdf5_io *io = rs_hdf5_io_of(hdf5->file_id);
+    if (!hdf5->chunked || io == NULL || !is_scaled(hdf5->dataset_id)
+        || !rs_hdf5_find_chunk(hdf5->dataset_id, io, at, &chunk) || chunk.skip != 0) {
+        (void)H5Eclear2(H5E_DEFAULT);
+        return RESPLIT_OK;
+    }
+    int fd = open(array->path, O_RDONLY | O_CLOEXEC);
+    bool read = fd >= 0 && pread(fd, bits, sizeof bits, chunk.offset) == (ssize_t)sizeof bits;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    bool fits = read && bits[1] == 0 && bits[2] == 0 && bits[3] == 0 && bits[0] <= MOST_BITS
+                && chunk.bytes >= HEAD + (n_elements / 8) * bits[0] + (n_elements % 8 * bits[0] + 7) / 8;
+    return fits ? RESPLIT_OK
+                : rs_fail(err, RESPLIT_EFORMAT, "it has %lld bytes, too few for %lld elements of %u bits",
+                          (long long)chunk.bytes, (long long)n_elements, (unsigned)bits[0]);
+}
+
 static resplit_status fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
 {
     rs_hdf5_session session;
@@ -282,9 +329,10 @@ static resplit_status fetch(const resplit_array *array, const int64_t *index, ch
         lengths[d] = (hsize_t)(stored.hi[d] - stored.lo[d]);
     }
     RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = read_box(array->hdf5, array->layout.ndim, start, count, lengths, out)
-                            ? RESPLIT_OK
-                            : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read dataset '%s'", array->hdf5->dataset);
+    resplit_status rc = check_scaled(array, start, rs_box_volume(array->layout.ndim, &stored), err);
+    if (rc == RESPLIT_OK && !read_box(array->hdf5, array->layout.ndim, start, count, lengths, out)) {
+        rc = rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read dataset '%s'", array->hdf5->dataset);
+    }
     rs_hdf5_leave(&session);
     return rc;
 }
