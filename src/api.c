@@ -469,11 +469,11 @@ static resplit_status check_comparable(const resplit_array *a, const resplit_arr
     return RESPLIT_OK;
 }
 
-resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, int64_t memory,
-                              const resplit_run_options *options, resplit_difference *out, resplit_error *err)
+/* Values at the same indices. */
+static resplit_status verify(const resplit_array *a, const resplit_array *b, int64_t memory,
+                             const resplit_run_options *options, resplit_difference *out, resplit_error *err)
 {
     static const int64_t origin[RS_MAX_NDIM];
-    *out = (resplit_difference){0};
     RS_TRY(check_comparable(a, b, err));
     if (rs_array_opaque(a) != NULL && rs_array_is_coded_alike(a, b)) {
         RS_TRY(rs_compare_stored(a, b, &out->equal, out->index, err));
@@ -497,6 +497,18 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     rs_plan_release(&plan);
     rs_problem_release(&problem);
     return rc;
+}
+
+resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, int64_t memory,
+                              const resplit_run_options *options, resplit_difference *out, resplit_error *err)
+{
+    resplit_array view;
+    const resplit_array *aligned = a;
+    *out = (resplit_difference){0};
+    if (a != NULL && b != NULL && a->layout.ndim == b->layout.ndim) {
+        RS_TRY(rs_array_align(a, b, &view, &aligned, err));
+    }
+    return verify(aligned, b, memory, options, out, err);
 }
 
 resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, const resplit_run_options *options,

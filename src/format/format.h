@@ -124,6 +124,10 @@ static inline bool rs_array_is_there(const resplit_array *array)
  */
 const resplit_array *rs_array_turned(const resplit_array *source, const resplit_array *target, resplit_array *view);
 
+/* An array with its axes in the order in which another one lists those of the same names, as far as both know names: itself, or a view. */
+resplit_status rs_array_align(const resplit_array *a, const resplit_array *b, resplit_array *view,
+                              const resplit_array **out, resplit_error *err);
+
 /* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of the whole
    array. */
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],

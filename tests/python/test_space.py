@@ -292,6 +292,17 @@ def test_chunks_that_are_proposed_are_along_the_axes_of_the_target(run, tmp_path
     assert check_image(tmp_path / "out.ome.zarr").chunks == (1, 48, 64)
 
 
+@pytest.mark.parametrize("shape", [(5, 6, 7), (6, 6, 6)])
+def test_arrays_are_compared_by_the_names_of_their_axes(run, tmp_path, shape):
+    image(tmp_path, shape)
+    run("in.nii", "out.ome.zarr", "--chunks", "2,3,4", *MEMORY)
+    run("verify", "in.nii", "out.ome.zarr/0", *MEMORY)
+    run("verify", "out.ome.zarr/0", "in.nii", "--exact", *MEMORY)
+    level = zarr.open_array(tmp_path / "out.ome.zarr" / "0")
+    level[1, 2, 3] += 1
+    assert run.json("verify", "in.nii", "out.ome.zarr/0", *MEMORY, code=1)["index"] == [1, 2, 3]
+
+
 def test_what_cannot_be_an_image(run, tmp_path):
     image(tmp_path, (2, 2, 2, 2, 2, 2))
     assert "two or three axes in space" in run.error("in.nii", "out.ome.zarr", *MEMORY)
