@@ -150,7 +150,7 @@ static resplit_status run_all(rs_run *run, rs_output *output, const rs_member *m
                               uint64_t *fingerprint, resplit_error *err)
 {
     run->journal = &output->journal;
-    if (run->problem->n_target > 0) { /* else it is an empty partition */
+    if (member == NULL || run->problem->n_target > 0) { /* else it is an empty partition */
         RS_TRY(run_steps(run, output, temp, anew, err));
         RS_TRY(check_run(run, output, err));
     }
