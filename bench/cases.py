@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from generate import ITEMSIZE
+from dask_cases import against_dask
 from hdf5_cases import against_hdf5
 from machine import memory_bytes
 from measure import Contender, ratio
@@ -323,4 +324,5 @@ CASES = {
     "nifti": (nifti, lambda options: [job.source for job in nifti_jobs(options)]),
     "zarr": (against_peers, lambda options: []),
     "hdf5": (against_hdf5, lambda options: []),
+    "dask": (against_dask, lambda options: []),
 }

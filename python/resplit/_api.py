@@ -153,6 +153,8 @@ def resplit(
     sync: str | None = None,
     progress: Progress = None,
     all_levels: bool = False,
+    client: Any = None,
+    partitions: int | None = None,
 ) -> Result:
     """Rewrites an array with other blocks: splits, merges, rechunks, converts, compresses, inside a memory budget.
 
@@ -214,6 +216,11 @@ def resplit(
         object with ``total`` and ``update``.
     all_levels : bool, optional
         Of an OME-Zarr image: cut all its levels, and no other array of the group.
+    client : distributed.Client, optional
+        Have the workers of a Dask cluster do it: see :mod:`resplit.distributed`. Then `memory` and `threads` are those of
+        each worker, as much as it can spare without.
+    partitions : int, optional
+        Into how many the target is divided for them; four for each without. Those beyond its files are empty.
 
     Returns
     -------
@@ -244,6 +251,12 @@ def resplit(
     target = Target(chunks, shards, codec, dtype, order, format, roi, pattern, write_empty, overwrite)
     how = How(memory, strategy, minimize, temp, device)
     with run_options(progress, io=io, direct=direct, sync=sync, threads=threads, resume=resume) as options:
+        if client is not None:
+            from . import distributed
+
+            return distributed.run(client, src, dst, target, how, options, partitions)
+        if partitions is not None:
+            raise ValueError("partitions are made by the workers of a cluster: give its client, too")
         if isinstance(dst, np.ndarray):
             return _read_into(dst, src, target, how, options)
         group = _group_of(src)

@@ -26,7 +26,7 @@ from ._array import Array
 from ._errors import HINT, Canceled, ExistsError, ResplitError, UnsupportedError, from_core
 from ._options import RunOptions
 from ._plan import Result, result_of
-from ._progress import Progress, Reporter
+from ._progress import Reporter
 from ._sources import Source, as_array
 from ._target import How, Target
 from ._words import Memory
@@ -164,25 +164,8 @@ def worker_memory(client: Client) -> int | None:
     return min(found) if found else None
 
 
-def resplit(
-    src: Source,
-    dst: str | os.PathLike[str],
-    *,
-    client: Client,
-    partitions: int | None = None,
-    memory: Memory | None = None,
-    resume: bool = False,
-    strategy: str | None = None,
-    minimize: str | None = None,
-    temp: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-    io: str | None = None,
-    direct: str | bool | None = None,
-    sync: str | None = None,
-    progress: Progress = None,
-    **target: Any,
-) -> Result:
-    """As :func:`resplit.resplit`, by the workers of a Dask cluster.
+def resplit(src: Source, dst: str | os.PathLike[str], *, client: Client, **options: Any) -> Result:
+    """As :func:`resplit.resplit` with a client.
 
     Parameters
     ----------
@@ -191,49 +174,51 @@ def resplit(
     dst : path-like
         The same.
     client : distributed.Client
-    partitions : int, optional
-        Into how many the target is divided; four for each worker without. Those beyond its files are empty.
-    memory : int or str, optional
-        The budget of each worker; never more than it can spare, see :func:`worker_memory`, which is taken without.
-    resume : bool, optional
-        Go on with the partitions that an earlier call left.
-    threads : int, optional
-        Of each worker: as many as Dask gave it without.
-    progress : bool, callable or tqdm, optional
-        Told of each partition that is complete.
-    strategy, minimize, temp, io, direct, sync, **target
-        As in :func:`resplit.resplit`.
+    **options
+        Of :func:`resplit.resplit`, but for `device` and `all_levels`. `memory` is never more than workers can spare,
+        see :func:`worker_memory`; `progress` is told of each partition that is complete; `resume` goes on with the
+        partitions that an earlier call left.
 
     Returns
     -------
     Result
         What all partitions did; the fingerprint is that of the whole.
     """
+    from ._api import resplit as by_client
+
+    return by_client(src, dst, client=client, **options)
+
+
+def run(
+    client: Client, src: Source, dst: Any, target: Target, how: How, options: RunOptions, partitions: int | None
+) -> Result:
+    """The work of a client: checks, submits, waits and finishes."""
+    source, path = _checked(src, dst, how)
+    how = How(_budget(client, how.memory), how.strategy, how.minimize, how.temp)
+    token = f"{os.path.basename(path)}-{uuid.uuid4().hex[:8]}"
+    n_parts = _count(client, path, partitions, options.resume)
+    job = Job(source._keep, path, target, how, n_parts, replace(options, reporter=None), f"resplit-stop-{token}")
+    made = target.create(path, source)
+    try:
+        bytes_of = [_core.part_info(source._handle, made._handle, k + 1, n_parts)["bytes"] for k in range(n_parts)]
+    except UnsupportedError:
+        return _submit(client, run_whole, job, key=f"resplit-whole-{token}")
+    _plan(job, max(range(n_parts), key=lambda k: bytes_of[k]) + 1, source, made)  # what cannot be done is told at once
+    _run_all(client, job, bytes_of, token, options.reporter)
+    return _submit(client, finish, job, key=f"resplit-finish-{token}")
+
+
+def _checked(src: Source, dst: Any, how: How) -> tuple[Array, str]:
+    if not isinstance(dst, (str, os.PathLike)):
+        raise TypeError(f"workers write files: give a path, not a {type(dst).__name__}")
+    if how.device is not None:
+        raise ValueError("plans of workers are not for a device: leave it out")
+    if isinstance(src, (str, os.PathLike)) and _core.is_group(os.fspath(src)):
+        raise ValueError(f"'{os.fspath(src)}' is a group, and workers make one array: call it for each")
     source = as_array(src)
     if source._keep is None:
         raise TypeError("workers open the source by its path, and this one has none: store it first")
-    path = os.path.abspath(dst)
-    budget = _budget(client, memory)
-    options = RunOptions(
-        None, io, ("on" if direct else "off") if isinstance(direct, bool) else direct, sync, threads or 0, True
-    )
-    how = How(budget, strategy, minimize, temp)
-    token = f"{os.path.basename(path)}-{uuid.uuid4().hex[:8]}"
-    n_parts = _count(client, path, partitions, resume)
-    job = Job(source._keep, path, Target(**target), how, n_parts, options, f"resplit-stop-{token}")
-    made = job.target.create(path, source)
-    try:
-        bytes_of = [
-            _core.part_info(source._handle, made._handle, k + 1, job.n_parts)["bytes"] for k in range(job.n_parts)
-        ]
-    except UnsupportedError:
-        return _submit(client, run_whole, job, key=f"resplit-whole-{token}")
-    _plan(
-        job, max(range(job.n_parts), key=lambda k: bytes_of[k]) + 1, source, made
-    )  # what cannot be done is told at once
-    with Reporter(progress) as reporter:
-        _run_all(client, job, bytes_of, token, reporter)
-    return _submit(client, finish, job, key=f"resplit-finish-{token}")
+    return source, os.path.abspath(dst)
 
 
 def _submit(client: Client, task: Callable[[Job], Result], job: Job, key: str) -> Result:
@@ -263,7 +248,7 @@ def _count(client: Client, path: str, partitions: int | None, resume: bool) -> i
     return found or partitions or PER_WORKER * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
 
 
-def _run_all(client: Client, job: Job, bytes_of: list[int], token: str, reporter: Reporter) -> None:
+def _run_all(client: Client, job: Job, bytes_of: list[int], token: str, reporter: Reporter | None) -> None:
     """The largest first, and no more at a time than there are workers: a worker with several threads has one budget."""
     waiting = sorted(range(job.n_parts), key=lambda k: bytes_of[k])
     done, total = 0, sum(bytes_of)
@@ -281,7 +266,7 @@ def _run_all(client: Client, job: Job, bytes_of: list[int], token: str, reporter
     try:
         for future in under_way:
             done += result_from(future)
-            if reporter.callback is not None:
+            if reporter is not None and reporter.callback is not None:
                 reporter.callback(done, total, 0)
             if waiting:
                 following = submit()

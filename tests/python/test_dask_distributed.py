@@ -59,7 +59,7 @@ WAYS = {
 def test_what_one_process_makes(client, source, way):
     path, options = WAYS[way]
     seen = []
-    result = resplit.distributed.resplit(source, path, client=client, progress=lambda done, total: seen.append((done, total)), **options)
+    result = resplit.resplit(source, path, client=client, progress=lambda done, total: seen.append((done, total)), **options)
     one = resplit.resplit(source, "one-" + path, **options)
     mine, other = files_of(path), files_of("one-" + path)
     if way == "shards":  # blocks lie in a shard in the order in which they were ready
@@ -143,6 +143,13 @@ def test_a_target_that_cannot_be_divided(client, source):
 def test_errors_come_back(client, source):
     with pytest.raises(TypeError, match="by its path"):
         resplit.distributed.resplit(np.zeros(3), "out.zarr", client=client)
+    with pytest.raises(TypeError, match="workers write files"):
+        resplit.resplit(source, np.zeros(SHAPE, "u2"), client=client)
+    with pytest.raises(ValueError, match="give its client"):
+        resplit.resplit(source, "out.zarr", partitions=3)
+    zarr.create_group("group.zarr")
+    with pytest.raises(ValueError, match="is a group"):
+        resplit.resplit("group.zarr", "out.zarr", client=client)
     with pytest.raises(resplit.BudgetError):
         resplit.distributed.resplit(source, "out.zarr", client=client, chunks=(48, 10, 10), memory="20kB")
     np.save("there.npy", np.zeros(3))

@@ -87,7 +87,7 @@ def _expanded(index: Any, ndim: int) -> list[Any]:
     """An index with one entry for each axis, and None for new ones."""
     items = list(index) if isinstance(index, tuple) else [index]
     for item in items:
-        if not (item is None or item is Ellipsis or isinstance(item, slice) or isinstance(item, Integral)):
+        if not (item is None or item is Ellipsis or isinstance(item, (slice, Integral))):
             raise NotOurs(f"an index is no slice and no integer, but a {type(item).__name__}")
     named = sum(item is not None and item is not Ellipsis for item in items)
     rest = [slice(None)] * (ndim - named)
