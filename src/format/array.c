@@ -39,6 +39,7 @@ void rs_array_close(resplit_array *array)
     }
     free(array->zarr);
     rs_hdf5_free(array->hdf5);
+    rs_array_close(array->files);
     rs_nifti_release(array->nifti);
     free(array->nifti);
     rs_minc_free(array->minc);
@@ -143,6 +144,12 @@ resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape
     return RESPLIT_OK;
 }
 
+int64_t rs_array_chunk(const resplit_array *array, int d)
+{
+    rs_span first = rs_axis_stored(&array->layout.axis[d], 0);
+    return array->layout.axis[d].step > 0 ? array->layout.axis[d].step : first.hi - first.lo;
+}
+
 resplit_status rs_pattern_default(int ndim, const char *suffix, char **out, resplit_error *err)
 {
     rs_text text = {0};
@@ -180,11 +187,21 @@ resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err)
     return rc;
 }
 
+/* Those at the ends may reach out of the array. */
+static int64_t longest_stored(const rs_axis *axis)
+{
+    rs_span first = rs_axis_stored(axis, 0), last = rs_axis_stored(axis, axis->n - 1);
+    return rs_max(rs_axis_longest(axis), rs_max(first.hi - first.lo, last.hi - last.lo));
+}
+
 resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err)
 {
     static const int64_t sample = 1 << 20;
-    rs_box box = rs_layout_stored(&array->layout, (const int64_t[RS_MAX_NDIM]){0}); /* all are as long */
-    int64_t items = rs_box_volume(array->layout.ndim, &box), n = items * array->dtype.itemsize, held;
+    int64_t items = 1, held; /* of the longest */
+    for (int d = 0; d < array->layout.ndim; d++) {
+        items *= longest_stored(&array->layout.axis[d]);
+    }
+    int64_t n = items * array->dtype.itemsize;
     double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
     int64_t coder = rs_coder_bytes(&array->chain, n, encode);
     if (stored < 0 || coder < 0 || !rs_mul(items, array->layout.itemsize, &held)) {
@@ -212,8 +229,8 @@ static void fill_info(resplit_array *array)
     info->dtype = array->dtype.descr;
     info->itemsize = array->dtype.itemsize;
     info->order = array->order;
-    info->folder = array->pattern != NULL || array->zarr != NULL;
-    info->pattern = array->pattern;
+    info->folder = array->pattern != NULL || array->zarr != NULL || array->files != NULL;
+    info->pattern = array->files != NULL ? array->files->pattern : array->pattern;
     info->notes = array->notes.n > 0 ? array->notes.s : NULL;
     info->ndim = array->layout.ndim;
     for (int d = 0; d < info->ndim; d++) {
@@ -281,6 +298,15 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     return set_words(array, err);
 }
 
+void rs_array_file_index(const resplit_array *array, const int64_t *index, int64_t *file)
+{
+    for (int d = 0; d < array->layout.ndim; d++) {
+        const rs_axis *axis = &array->layout.axis[d];
+        file[d] = array->files != NULL ? rs_axis_find(&array->files->layout.axis[d], rs_axis_cut(axis, index[d]))
+                                       : index[d] / rs_max(1, array->shard[d]);
+    }
+}
+
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],
                                    resplit_error *err)
 {
@@ -292,11 +318,14 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
     }
     if (array->zarr != NULL) {
         int64_t file[RS_MAX_NDIM];
-        for (int d = 0; d < array->layout.ndim; d++) {
-            file[d] = index[d] / rs_max(1, array->shard[d]);
-        }
+        rs_array_file_index(array, index, file);
         size_t n = array->ome ? (size_t)snprintf(name, RS_NAME_MAX, "%s/", RS_OME_LEVEL) : 0;
         return rs_zarr_key(array->zarr, file, name + n, RS_NAME_MAX - n, err);
+    }
+    if (array->files != NULL) {
+        int64_t file[RS_MAX_NDIM];
+        rs_array_file_index(array, index, file);
+        return rs_array_block_name(array->files, file, name, err);
     }
     if (array->pattern == NULL) {
         return RESPLIT_OK;
@@ -324,8 +353,7 @@ int64_t rs_array_coded_bytes(const resplit_array *array)
     int64_t n = array->dtype.itemsize,
             head = array->data_offset; /* n fits: no block is larger than the array's files */
     for (int d = 0; d < array->layout.ndim; d++) {
-        rs_span first = rs_axis_stored(&array->layout.axis[d], 0);
-        n *= rs_max(first.hi - first.lo, rs_axis_longest(&array->layout.axis[d]));
+        n *= longest_stored(&array->layout.axis[d]);
     }
     for (int64_t i = 0; array->offsets != NULL && i < array->info.n_blocks; i++) {
         head = rs_max(head, array->offsets[i]);

@@ -24,6 +24,9 @@ resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, co
 resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape, const resplit_chunks *chunks,
                             resplit_error *err);
 
+/* Length of the chunks along axis d, or of the first, when they differ. */
+int64_t rs_array_chunk(const resplit_array *array, int d);
+
 /* "{0}_{1}" and the suffix; the caller frees *out. */
 resplit_status rs_pattern_default(int ndim, const char *suffix, char **out, resplit_error *err);
 

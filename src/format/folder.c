@@ -73,6 +73,11 @@ static resplit_status fill_from_manifest(const rs_manifest *manifest, resplit_ar
     return rs_array_finish(array, err);
 }
 
+static bool is_hdf5(const rs_format *format)
+{
+    return format == &rs_format_hdf5 || format == &rs_format_minc2;
+}
+
 static resplit_status open_by_manifest(const rs_folder *folder, resplit_array *array, bool *found, resplit_error *err)
 {
     rs_manifest manifest;
@@ -90,7 +95,8 @@ static resplit_status open_by_manifest(const rs_folder *folder, resplit_array *a
         return rs_fail(err, rc == RESPLIT_EINVAL ? RESPLIT_EFORMAT : rc, "bad manifest '%s': %.300s", shown,
                        inner.message);
     }
-    return rs_array_agree(array, folder->spec, err);
+    return is_hdf5(array->format) ? RESPLIT_OK /* their chunks may be the blocks: see open_files */
+                                  : rs_array_agree(array, folder->spec, err);
 }
 
 /* The pattern of names: the user's, a Dask stack's, or what the names look like. */
@@ -129,11 +135,6 @@ static resplit_status open_by_names(const rs_folder *folder, resplit_array *arra
 }
 
 /* ---- Files that are opened in another process ---- */
-
-static bool is_hdf5(const rs_format *format)
-{
-    return format == &rs_format_hdf5 || format == &rs_format_minc2;
-}
 
 static resplit_status stop_at_hdf5(const char *name, void *payload, resplit_error *err)
 {

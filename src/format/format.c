@@ -51,6 +51,7 @@ void rs_head_release(rs_head *head)
         rs_nifti_release(head->nifti);
         free(head->nifti);
         rs_minc_free(head->minc);
+        rs_array_close(head->stored);
         *head = (rs_head){0};
     }
 }

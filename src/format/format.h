@@ -37,6 +37,7 @@ typedef struct rs_head {
     const struct rs_format *format; /* which of a family it is; NULL: the one that was asked */
     struct rs_nifti *nifti;         /* owned; NULL: not NIfTI */
     struct rs_minc *minc;           /* owned; NULL: not MINC */
+    struct resplit_array *stored;   /* owned; its blocks, when they are parts of the file; NULL: it is one */
     bool apart;                     /* this is a header alone: the data is in another file */
     bool encoded;                   /* compressed, and the data with it */
 } rs_head;
@@ -86,12 +87,13 @@ struct resplit_array {
     bool write_empty;    /* a target: also blocks that are full of it */
     bool wished_format;  /* a target: the format was asked for by name */
     int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
-    int64_t shard[RS_MAX_NDIM]; /* blocks in a file along each axis, when a file holds several; else 0 */
-    struct rs_zarr *zarr;       /* owned; NULL: not Zarr */
-    struct rs_hdf5 *hdf5;       /* owned; NULL: not a dataset of an HDF5 file */
-    int64_t stride;             /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
-    struct rs_nifti *nifti;     /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
-    struct rs_minc *minc;       /* owned; what is known of such an image; NULL: not MINC */
+    int64_t shard[RS_MAX_NDIM];  /* blocks in a file along each axis, when a file holds several; else 0 */
+    struct rs_zarr *zarr;        /* owned; NULL: not Zarr */
+    struct rs_hdf5 *hdf5;        /* owned; NULL: not a dataset of an HDF5 file */
+    struct resplit_array *files; /* owned; the grid of files, when blocks are parts of them; else NULL */
+    int64_t stride;              /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
+    struct rs_nifti *nifti;      /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
+    struct rs_minc *minc;        /* owned; what is known of such an image; NULL: not MINC */
     struct rs_space *space; /* owned; where elements are, as Zarr metadata say; of a target: of its whole source, along
                                    the target's axes; NULL: nobody knows */
     bool ome;               /* a target: a group that is an OME-Zarr image, and the array its level RS_OME_LEVEL */
@@ -132,6 +134,9 @@ resplit_status rs_array_align(const resplit_array *a, const resplit_array *b, re
    array. */
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],
                                    resplit_error *err);
+
+/* Which file that is, in the grid of files. */
+void rs_array_file_index(const resplit_array *array, const int64_t *index, int64_t *file);
 
 /* The number of that file: of the block, where each has its own. */
 int64_t rs_array_file_number(const resplit_array *array, const int64_t *index);

@@ -139,6 +139,12 @@ typedef resplit_status rs_hdf5_also(hid_t file, const char *path, rs_head *out, 
 resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
                                   rs_head *out, resplit_error *err);
 
+/* ---- One dataset: hdf5_open.c ---- */
+
+/* Of a file of `size` bytes that is open, as a new array. */
+resplit_status rs_hdf5_read_dataset(hid_t file, const char *path, int64_t size, const char *name, resplit_array *array,
+                                    resplit_error *err);
+
 /* ---- Chunks: hdf5_index.c ---- */
 
 /* The one that begins at this element, as it is noted; false: it is missing. */

@@ -19,7 +19,8 @@ static const int64_t MOST_CHUNK = INT64_C(0xffffffff); /* bytes, and elements */
 
 static resplit_status set_names(const resplit_array *source, const char *dataset, rs_hdf5 *hdf5, resplit_error *err)
 {
-    const char *name = dataset != NULL ? dataset : source->hdf5 != NULL ? source->hdf5->dataset : RS_HDF5_USUAL_NAME;
+    bool one = source->hdf5 != NULL && source->files == NULL; /* a dataset, not a grid of files */
+    const char *name = dataset != NULL ? dataset : one ? source->hdf5->dataset : RS_HDF5_USUAL_NAME;
     while (*name == '/') {
         name++;
     }
@@ -32,7 +33,7 @@ static resplit_status set_names(const resplit_array *source, const char *dataset
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
     }
     (void)snprintf(hdf5->dataset, n + 2, "/%s", name);
-    if (source->hdf5 != NULL && source->path != NULL) {
+    if (one && source->path != NULL) {
         hdf5->origin_file = rs_strdup(source->path);
         hdf5->origin = rs_strdup(source->hdf5->dataset);
         if (hdf5->origin_file == NULL || hdf5->origin == NULL) {
@@ -138,7 +139,7 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
             return rs_fail(err, RESPLIT_EUNSUPPORTED,
                            "axis %d is cut unevenly, but chunks of an HDF5 dataset are all alike", d);
         }
-        chunk[d] = asked != NULL ? asked->length : *any ? source->layout.axis[d].step : shape[d];
+        chunk[d] = asked != NULL ? asked->length : *any ? rs_array_chunk(source, d) : shape[d];
         if (chunk[d] == -1) {
             chunk[d] = shape[d];
         }
@@ -156,7 +157,7 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
 /* An axis can grow where that of the source can, as long as all of it is taken. */
 static void set_maximum(const resplit_array *source, const int64_t *shape, rs_hdf5 *hdf5)
 {
-    hdf5->all = source->hdf5 != NULL;
+    hdf5->all = source->hdf5 != NULL && source->files == NULL;
     for (int d = 0; d < source->layout.ndim; d++) {
         bool whole = shape[d] == source->layout.axis[d].extent;
         hdf5->all = hdf5->all && whole;

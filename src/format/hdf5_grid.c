@@ -18,6 +18,7 @@ typedef struct looking {
     const char *path;
     int64_t size;
     hid_t file, dataset, space, type, creation;
+    char *name; /* of the dataset; owned */
 } looking;
 
 static resplit_status read_shape(const looking *l, rs_head *out, resplit_error *err)
@@ -52,8 +53,8 @@ static resplit_status find_data(const looking *l, rs_head *out, resplit_error *e
     if (H5Pget_layout(l->creation) != H5D_CONTIGUOUS || H5Pget_external_count(l->creation) > 0) {
         return rs_fail(
             err, RESPLIT_EUNSUPPORTED,
-            "the dataset of '%s' is not contiguous, and blocks of a grid of files have to be: h5repack -l CONTI "
-            "makes it so",
+            "the dataset of '%s' is neither contiguous nor in chunks, as those of a grid of files have to be: h5repack "
+            "-l CONTI makes it so",
             l->path);
     }
     bool there = H5Dget_space_status(l->dataset, &status) >= 0 && status == H5D_SPACE_STATUS_ALLOCATED;
@@ -65,13 +66,24 @@ static resplit_status find_data(const looking *l, rs_head *out, resplit_error *e
     return RESPLIT_OK;
 }
 
+/* As an array of its own. */
+static resplit_status read_chunks(const looking *l, rs_head *out, resplit_error *err)
+{
+    RS_TRY(rs_array_new(&out->stored, err));
+    RS_TRY(rs_hdf5_read_dataset(l->file, l->path, l->size, l->name, out->stored, err));
+    return !out->stored->hdf5->through
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EUNSUPPORTED,
+                         "the dataset of '%s' has filters that only libhdf5 can undo: h5repack -f can write it with "
+                         "another, as GZIP=1",
+                         l->path);
+}
+
 static resplit_status look_at(looking *l, const char *dataset, rs_head *out, resplit_error *err)
 {
-    char *name = NULL;
     bool foreign = false;
-    RS_TRY(rs_hdf5_find(l->file, l->path, dataset, &name, err));
-    l->dataset = H5Dopen2(l->file, name, H5P_DEFAULT);
-    free(name);
+    RS_TRY(rs_hdf5_find(l->file, l->path, dataset, &l->name, err));
+    l->dataset = H5Dopen2(l->file, l->name, H5P_DEFAULT);
     l->space = l->dataset >= 0 ? H5Dget_space(l->dataset) : -1;
     l->type = l->dataset >= 0 ? H5Dget_type(l->dataset) : -1;
     l->creation = l->dataset >= 0 ? H5Dget_create_plist(l->dataset) : -1;
@@ -83,7 +95,7 @@ static resplit_status look_at(looking *l, const char *dataset, rs_head *out, res
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "the dataset of '%s' has a type that only HDF5 has", l->path);
     }
     RS_TRY(read_shape(l, out, err));
-    return find_data(l, out, err);
+    return H5Pget_layout(l->creation) == H5D_CHUNKED ? read_chunks(l, out, err) : find_data(l, out, err);
 }
 
 resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
@@ -105,6 +117,7 @@ resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const 
     rs_hdf5_close(l.dataset);
     rs_hdf5_close(l.file);
     rs_hdf5_leave(&session);
+    free(l.name);
     return rc;
 }
 

@@ -84,47 +84,58 @@ resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout
                                        (unsigned long long)n, (unsigned long long)n_found);
 }
 
-static resplit_status pass(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err)
+/* What a dataset in chunks says of them. */
+typedef struct index_facts {
+    const char *path;
+    rs_layout layout;
+    bool empty;
+    int64_t bytes; /* of a chunk; 0: they have filters, and bytes of their own */
+} index_facts;
+
+static resplit_status check_bytes(void *payload, int64_t number, const rs_hdf5_chunk *chunk, resplit_error *err)
 {
-    (void)payload;
+    const index_facts *f = payload;
     (void)number;
-    (void)chunk;
-    (void)err;
-    return RESPLIT_OK;
+    return f->bytes == 0 || chunk->bytes == f->bytes
+               ? RESPLIT_OK
+               : rs_fail(err, RESPLIT_EFORMAT, "'%s' has a chunk of %lld bytes, where all have %lld", f->path,
+                         (long long)chunk->bytes, (long long)f->bytes);
 }
 
-/* Of a dataset in chunks. False: libhdf5 has failed, or a number is too large. */
-static bool read_layout(hid_t dataset, hid_t creation, rs_layout *out)
+/* Shape, and chunks where it has some. False: libhdf5 has failed, or a number is too large. */
+static bool read_facts(hid_t dataset, hid_t creation, bool chunked, index_facts *out)
 {
-    hsize_t dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
-    hid_t space = H5Dget_space(dataset);
+    hsize_t dims[H5S_MAX_RANK], most[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
     int ndim = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    bool done = ndim > 0 && ndim <= RS_MAX_NDIM && H5Sget_simple_extent_dims(space, dims, NULL) >= 0
-                && H5Pget_chunk(creation, ndim, chunk) == ndim;
-    rs_hdf5_close(space);
-    *out = (rs_layout){.ndim = ndim, .itemsize = 1};
+    bool done = type >= 0 && ndim >= 0 && ndim <= RS_MAX_NDIM && H5Sget_simple_extent_dims(space, dims, most) >= 0
+                && (!chunked || H5Pget_chunk(creation, ndim, chunk) == ndim);
+    out->layout = (rs_layout){.ndim = ndim, .itemsize = 1};
+    out->bytes = chunked && H5Pget_nfilters(creation) == 0 && type >= 0 ? (int64_t)H5Tget_size(type) : 0;
     for (int d = 0; d < ndim && done; d++) {
-        done = dims[d] <= INT64_MAX / 2 && chunk[d] > 0;
-        out->axis[d] = done ? rs_axis_even((int64_t)dims[d], (int64_t)chunk[d]) : (rs_axis){0};
+        done = dims[d] <= INT64_MAX / 2 && dims[d] <= most[d]
+               && (!chunked || (chunk[d] > 0 && rs_mul(out->bytes, (int64_t)chunk[d], &out->bytes)));
+        out->layout.axis[d] = done && chunked ? rs_axis_even((int64_t)dims[d], (int64_t)chunk[d]) : (rs_axis){0};
+        out->empty = out->empty || dims[d] == 0;
     }
+    rs_hdf5_close(type);
+    rs_hdf5_close(space);
     return done;
 }
 
 resplit_status rs_hdf5_check_index(hid_t file, hid_t dataset, const char *path, resplit_error *err)
 {
-    rs_layout layout;
+    index_facts facts = {.path = path};
     hsize_t size = 0;
     hid_t creation = H5Dget_create_plist(dataset);
     bool chunked = creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED;
-    bool known = !chunked || (read_layout(dataset, creation, &layout) && H5Fget_filesize(file, &size) >= 0);
+    bool known = creation >= 0 && read_facts(dataset, creation, chunked, &facts) && H5Fget_filesize(file, &size) >= 0;
     rs_hdf5_close(creation);
-    if (creation < 0 || !known) {
-        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot read how the dataset of '%s' is stored", path);
+    if (!known) {
+        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "'%s' is damaged: its dataset cannot have the shape that it says",
+                            path);
     }
-    bool empty = false;
-    for (int d = 0; chunked && d < layout.ndim; d++) {
-        empty = empty || layout.axis[d].extent == 0;
-    }
-    return !chunked || empty ? RESPLIT_OK
-                             : rs_hdf5_chunks(file, dataset, &layout, (int64_t)size, path, pass, NULL, err);
+    return !chunked || facts.empty
+               ? RESPLIT_OK
+               : rs_hdf5_chunks(file, dataset, &facts.layout, (int64_t)size, path, check_bytes, &facts, err);
 }

@@ -308,6 +308,23 @@ static resplit_status read_dataset(opening *o, const resplit_spec *spec, resplit
     return find_chunks(o, err);
 }
 
+resplit_status rs_hdf5_read_dataset(hid_t file, const char *path, int64_t size, const char *name, resplit_array *array,
+                                    resplit_error *err)
+{
+    opening o = {.path = path, .file = file, .dataset = -1, .space = -1, .type = -1, .creation = -1, .array = array};
+    o.size = size;
+    array->format = &rs_format_hdf5;
+    array->path = rs_strdup(path);
+    o.hdf5 = array->hdf5 = calloc(1, sizeof *array->hdf5);
+    if (array->path == NULL || array->hdf5 == NULL || (array->hdf5->dataset = rs_strdup(name)) == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
+    }
+    resplit_status rc = read_dataset(&o, NULL, err);
+    o.file = -1;
+    end_opening(&o);
+    return rc;
+}
+
 /* By what is in the file, unless the user says otherwise, or names a dataset. */
 static resplit_status is_minc(const opening *o, const char *dataset, const resplit_spec *spec, bool *out,
                               resplit_error *err)

@@ -191,8 +191,9 @@ static resplit_status check_sources(hid_t whole, hid_t creation, const char *pat
 /* ---- External files ----------------------------------------------------------------------------- */
 
 /* From a file that is too short libhdf5 reads zeros. */
-static resplit_status check_external(hid_t creation, const char *path, resplit_error *err)
+static resplit_status check_external(hid_t creation, const char *path, int64_t needed, resplit_error *err)
 {
+    int64_t there = 0;
     int n = H5Pget_external_count(creation);
     for (int i = 0; i < n; i++) {
         char name[MOST_NAME] = "";
@@ -214,8 +215,12 @@ static resplit_status check_external(hid_t creation, const char *path, resplit_e
                            "'%s' has %llu bytes of its data in '%.300s' from byte %lld on, which has %lld", path,
                            (unsigned long long)bytes, name, (long long)offset, (long long)st.st_size);
         }
+        int64_t more = bytes == H5F_UNLIMITED ? (int64_t)st.st_size - offset : (int64_t)bytes;
+        there = rs_add(there, more, &there) ? there : INT64_MAX;
     }
-    return RESPLIT_OK;
+    return there >= needed ? RESPLIT_OK
+                           : rs_fail(err, RESPLIT_EFORMAT, "'%s' has %lld bytes in other files, but needs %lld", path,
+                                     (long long)there, (long long)needed);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
@@ -242,7 +247,7 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
     if (H5Pget_layout(creation) == H5D_VIRTUAL) {
         RS_TRY(check_sources(hdf5->dataset_id, creation, array->path, err));
     } else if (!hdf5->chunked) {
-        RS_TRY(check_external(creation, array->path, err));
+        RS_TRY(check_external(creation, array->path, array->info.bytes, err));
     } else {
         RS_TRY(rs_hdf5_check_index(file, hdf5->dataset_id, array->path, err));
     }

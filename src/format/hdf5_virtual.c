@@ -54,8 +54,9 @@ static resplit_status copy_text(const char *from, char **to, resplit_error *err)
 }
 
 /* Of the source, what its files are and where they lie. */
-static resplit_status copy_parts(const resplit_array *source, resplit_array *parts, resplit_error *err)
+static resplit_status copy_parts(const resplit_array *array, resplit_array *parts, resplit_error *err)
 {
+    const resplit_array *source = array->files != NULL ? array->files : array;
     parts->format = source->format;
     parts->layout = source->layout;
     RS_TRY(copy_text(source->path, &parts->path, err));

@@ -36,6 +36,10 @@ void rs_array_pass(rs_wire *wire, void *array)
     pass_tables(wire, a);
     rs_hdf5_pass(wire, a, &a->hdf5);
     rs_minc_pass(wire, &a->minc);
+    rs_wire_owned(wire, (void **)&a->files, sizeof *a->files);
+    if (a->files != NULL) { /* which has none */
+        rs_array_pass(wire, a->files);
+    }
 }
 
 /* The public view borrows from all of it. */

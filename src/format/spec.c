@@ -52,7 +52,7 @@ static bool same_cuts(const rs_axis *a, const rs_axis *b)
     if (same && a->step > 0 && b->step > 0) {
         return a->n == 1 || a->step == b->step;
     }
-    for (int64_t i = 0; same && i <= a->n; i++) {
+    for (int64_t i = 0; same && i < a->n; i++) { /* the last may reach out of the array */
         same = rs_axis_cut(a, i) == rs_axis_cut(b, i);
     }
     return same;

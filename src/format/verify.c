@@ -9,6 +9,7 @@
 
 #include "format/drivers.h"
 #include "format/folder.h"
+#include "format/hdf5_join.h"
 #include "format/minc_array.h"
 #include "format/nifti_array.h"
 #include "format/parallel.h"
@@ -104,6 +105,7 @@ typedef struct inspection {
     bool complete; /* as many files as blocks: worth a table of offsets */
     char first[RS_SHOWN_PATH];
     int64_t most, all;    /* bytes of the largest file, and of all */
+    rs_hdf5_joint *joint; /* what blocks are in the files, when there are several in each; else NULL */
     pthread_mutex_t lock; /* of the array */
 } inspection;
 
@@ -193,6 +195,13 @@ static resplit_status check_file(inspection *v, int64_t number, const int64_t *i
     if (file->head.minc != NULL) {
         RS_TRY(rs_minc_check_block(array, number, &box, shown, v->first, &file->head, err));
     }
+    if ((file->head.stored != NULL) != (v->joint != NULL) && number > 0) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' is in chunks, and '%s' is not",
+                       file->head.stored != NULL ? shown : v->first, file->head.stored != NULL ? v->first : shown);
+    }
+    if (file->head.stored != NULL) {
+        RS_TRY(rs_hdf5_joint_add(&v->joint, &array->layout, number, index, &file->head.stored, shown, v->first, err));
+    }
     if (!file->head.encoded && !array->format->has_tail) {
         RS_TRY(rs_blockfile_check_size(shown, file->size, offset, bytes, err));
     }
@@ -251,6 +260,10 @@ resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, i
     if (rc == RESPLIT_OK && array->encoded) {
         rc = rs_array_set_encoded(array, v.most, v.all, err);
     }
+    if (rc == RESPLIT_OK && v.joint != NULL) {
+        rc = rs_hdf5_join(v.joint, array, err);
+    }
+    rs_hdf5_joint_free(v.joint);
     (void)pthread_mutex_destroy(&v.lock);
     return rc;
 }

@@ -226,12 +226,21 @@ resplit_status rs_zarr_array_open(const char *path, const resplit_spec *spec, re
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+static int64_t files_along(const resplit_array *array, int d)
+{
+    return array->files != NULL ? array->files->layout.axis[d].n
+                                : rs_ceil_div(array->layout.axis[d].n, rs_max(1, array->shard[d]));
+}
+
 int64_t rs_array_file_number(const resplit_array *array, const int64_t *index)
 {
-    int64_t number = 0;
+    int64_t number = 0, file[RS_MAX_NDIM], own[RS_MAX_NDIM];
+    if (array->of != NULL) {
+        return rs_array_file_number(array->of, rs_array_own_index(array, index, own));
+    }
+    rs_array_file_index(array, index, file);
     for (int d = 0; d < array->layout.ndim; d++) {
-        int64_t each = rs_max(1, array->shard[d]);
-        number = number * rs_ceil_div(array->layout.axis[d].n, each) + index[d] / each;
+        number = number * files_along(array, d) + file[d];
     }
     return number;
 }
@@ -240,7 +249,7 @@ int64_t rs_array_file_count(const resplit_array *array)
 {
     int64_t n = 1;
     for (int d = 0; d < array->layout.ndim; d++) {
-        n *= rs_ceil_div(array->layout.axis[d].n, rs_max(1, array->shard[d])); /* no more than there are blocks */
+        n *= files_along(array, d); /* no more than there are blocks */
     }
     return n;
 }
@@ -264,9 +273,9 @@ bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
     bool same = strcmp(a->dtype.descr, b->dtype.descr) == 0 && memcmp(a->fill, b->fill, (size_t)a->dtype.itemsize) == 0;
     for (int d = 0; same && d < a->layout.ndim; d++) {
         int64_t end = b->origin[d] + b->info.shape[d], step = a->layout.axis[d].step;
-        bool clean = end == a->info.shape[d] || b->info.shape[d] % step == 0; /* nothing else gets into the padding */
-        same = clean && step == b->layout.axis[d].step && a->layout.order[d] == b->layout.order[d]
-               && b->origin[d] % step == 0;
+        /* nothing else gets into the padding */
+        same = step > 0 && (end == a->info.shape[d] || b->info.shape[d] % step == 0) && step == b->layout.axis[d].step
+               && a->layout.order[d] == b->layout.order[d] && b->origin[d] % step == 0;
     }
     bool opaque = rs_array_opaque(a) != NULL || rs_array_opaque(b) != NULL;
     /* what cannot be read goes only to where the metadata say the same */

@@ -25,7 +25,7 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
                            kept ? ": give --chunks" : "");
         }
         bool chunked = source->zarr != NULL || source->hdf5 != NULL; /* then chunks may be longer than the array */
-        chunk[d] = kept && chunked ? source->layout.axis[d].step : asked->length;
+        chunk[d] = kept && chunked ? rs_array_chunk(source, d) : asked->length;
         if (kept && !chunked) {
             chunk[d] = rs_min(chunk[d], shape[d]); /* of a region */
         }
