@@ -14,12 +14,25 @@
 
 /* ---- Which ----------------------------------------------------------------------------------- */
 
-/* Where a target may be cut: between files, so that each has one writer. */
+/* One file with nothing but elements behind its header: several can write in it, each in a stretch of its own. */
+static bool is_open_to_all(const resplit_array *target)
+{
+    return target->info.n_blocks == 1 && !target->encoded && target->fill == NULL && target->hdf5 == NULL;
+}
+
+/* Where a target may be cut: between files; or, when there is only one that can be shared, along the slowest axis that is one. */
 static void set_grain(const resplit_array *target, const rs_problem *problem, rs_axis *grain)
 {
     for (int d = 0; d < problem->ndim; d++) {
         const rs_axis *axis = &problem->target.axis[d];
         grain[d] = rs_array_is_sharded(target) ? rs_axis_even(axis->extent, axis->step * target->shard[d]) : *axis;
+    }
+    for (int i = 0; is_open_to_all(target) && i < problem->ndim; i++) {
+        int d = problem->target.order[i];
+        if (problem->shape[d] > 1) {
+            grain[d] = rs_axis_even(problem->shape[d], 1);
+            break;
+        }
     }
 }
 

@@ -3,7 +3,8 @@
  * problem.h - what a planner sees: two layouts of the same box of elements, and nothing else.
  *
  * Positions are relative to the region of interest, so `shape` is the region's and source blocks may reach out of it. The problem
- * of a partition is a part of it, of whole target blocks: positions are then relative to the partition.
+ * of a partition is a part of it: positions are then relative to the partition. It has whole target blocks, unless there is only one,
+ * which then reaches out too.
  */
 #ifndef RS_PROBLEM_H
 #define RS_PROBLEM_H
@@ -34,8 +35,8 @@ enum {
 };
 
 /*
- * The region of `source` that starts at `origin` and has the shape of `target`; or, of that, what lies in `box`, which holds
- * elements, begins and ends at borders of target blocks, and is NULL for all of it. Copies all it needs.
+ * The region of `source` that starts at `origin` and has the shape of `target`; or, of that, what lies in `box`, which is not empty
+ * unless the target is, and NULL for all of it. Copies all it needs.
  */
 resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
                                const rs_box *box, rs_problem *out, resplit_error *err);

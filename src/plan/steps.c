@@ -110,11 +110,11 @@ static void make_write(const rs_steps *steps, rs_step *out)
     out->stored = rs_layout_stored(&steps->problem->target, steps->index);
     out->box = rs_steps_unit(steps, steps->index);
     /* Units of a block become complete in loop order, so the one with its first corner is the first of them, and the
-       one with its last corner the last. */
+       one with its last corner the last. A partition may begin inside a block: another one opens that. */
     rs_box seen = rs_layout_box(&steps->problem->target, steps->index);
     out->opens = out->closes = true;
     for (int d = 0; d < steps->plan->ndim; d++) {
-        out->opens = out->opens && out->box.lo[d] == seen.lo[d];
+        out->opens = out->opens && out->box.lo[d] == out->stored.lo[d];
         out->closes = out->closes && out->box.hi[d] == seen.hi[d];
     }
 }

@@ -23,7 +23,7 @@ typedef struct rs_step {
     rs_box stored;              /* that block */
     rs_box box;                 /* what is read or written of it */
     int64_t group;              /* READ in a spill: what belongs to this group, from the temporary file; else -1 */
-    bool opens, closes;         /* WRITE: the first, the last unit of its block */
+    bool opens, closes;         /* WRITE: the first unit of its block, the last that is seen of it */
 } rs_step;
 
 typedef struct rs_steps {

@@ -69,6 +69,11 @@ static void random_trial(trial *t)
         t->source.axis[d] = random_axis(extent, t->cuts[0][d], false);
         t->target.axis[d] = random_axis(hi - lo, t->cuts[1][d], true);
     }
+    bool one = random_in(0, 3) == 0; /* file, that is shared */
+    for (int d = 0; one && d < ndim; d++) {
+        t->target.axis[d] = rs_axis_even(t->target.axis[d].extent, t->target.axis[d].extent);
+        t->target.atomic = false;
+    }
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', t->source.order);
     rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', t->target.order);
     if (rs_problem_make(&t->source, &t->target, t->origin, NULL, &t->problem, NULL) != RESPLIT_OK) {
@@ -79,6 +84,10 @@ static void random_trial(trial *t)
         const rs_axis *axis = &t->problem.target.axis[d];
         t->division.grain[d] =
             axis->step > 0 ? rs_axis_even(axis->extent, axis->step * random_in(1, 3)) : *axis; /* shards */
+    }
+    if (one) {
+        int d = t->target.order[0];
+        t->division.grain[d] = rs_axis_even(t->problem.shape[d], 1);
     }
 }
 
@@ -136,26 +145,41 @@ static uint64_t sum_of(const rs_problem *problem, const rs_box *box, const char 
     return rs_fingerprint_box(&weights, problem->ndim, &mine, &view);
 }
 
+/* By every strategy that applies, with much memory or little. */
+static bool check_plans(const rs_problem *problem)
+{
+    for (int s = -1; s < 0 || rs_strategy_at(s) != NULL; s++) {
+        rs_plan plan;
+        resplit_error err = {.code = RESPLIT_OK};
+        rs_request request = {.strategy = s < 0 ? NULL : rs_strategy_at(s)->name,
+                              .memory = random_in(0, 1) ? 1 << 30 : 60000 + random_in(0, 10000)};
+        resplit_status rc = rs_plan_make(problem, &request, &plan, &err);
+        CHECK(rc == RESPLIT_OK || rc == RESPLIT_EBUDGET || rc == RESPLIT_EUNSUPPORTED, "%s", err.message);
+        CHECK(s >= 0 || request.memory < 1 << 30 || rc == RESPLIT_OK, "%s", err.message);
+        if (rc == RESPLIT_OK) {
+            CHECK(rs_plan_check(problem, &plan, &err) == RESPLIT_OK, "%s: %s", plan.strategy, err.message);
+            rs_plan_release(&plan);
+        }
+    }
+    return true;
+}
+
 /* The problem of the partition is what the partition says it is, and can be planned. */
 static bool check_problem(const trial *t, const rs_share *share)
 {
     rs_problem problem;
-    rs_plan plan;
     resplit_error err = {.code = RESPLIT_OK};
-    rs_request request = {.memory = 1 << 30};
     CHECK(rs_problem_make(&t->source, &t->target, t->origin, &share->box, &problem, &err) == RESPLIT_OK, "%s",
           err.message);
     CHECK(problem.n_source == share->n_source, "%" PRId64 " source blocks", problem.n_source);
     CHECK(problem.n_target == share->n_target, "%" PRId64 " target blocks", problem.n_target);
     for (int d = 0; d < problem.ndim; d++) {
-        CHECK(rs_axis_cut(&t->problem.target.axis[d], problem.target_index[d]) == share->box.lo[d], "axis %d", d);
+        CHECK(rs_axis_find(&t->problem.target.axis[d], share->box.lo[d]) == problem.target_index[d], "axis %d", d);
         CHECK(problem.source_index[d] >= t->problem.source_index[d], "axis %d", d);
     }
-    CHECK(rs_plan_make(&problem, &request, &plan, &err) == RESPLIT_OK, "%s", err.message);
-    CHECK(rs_plan_check(&problem, &plan, &err) == RESPLIT_OK, "%s", err.message);
-    rs_plan_release(&plan);
+    bool planned = check_plans(&problem);
     rs_problem_release(&problem);
-    return true;
+    return planned;
 }
 
 static bool check_share(const trial *t, const rs_share *share, int64_t i, unsigned char *seen)

@@ -154,8 +154,8 @@ def test_partitions_make_what_one_process_makes(run, tmp_path, kind):
         done = json.loads(run("finish", name, "--json").stdout)
         wanted = array[tuple(region)]
         mine, others = contents(folder / name), contents(folder / "whole")
-        if kind == "shards":  # blocks lie in a shard in the order in which they were ready
-            mine, others = set(mine), set(others)
+        if kind in ("shards", "hdf5"):  # blocks lie in a shard in the order in which they were ready; HDF5 notes when it was
+            mine, others = {n: len(b) for n, b in mine.items()}, {n: len(b) for n, b in others.items()}
         assert mine == others, (args, n)
         clipped = [min(c, e) if c != -1 else e for c, e in zip(chunks, wanted.shape)]
         assert same(read(folder / name, wanted.shape, wanted.dtype, clipped), wanted), (args, n)
@@ -536,3 +536,51 @@ def test_a_region_that_is_copied_as_stored_has_not_the_fingerprint_of_all(run, t
     for k in (1, 2):
         run("a.zarr", "c.zarr", "--part", f"{k}/2", "--memory", "8MiB", "--quiet")
     assert run.json("finish", "c.zarr")["fingerprint"] == whole == run.json("fingerprint", "c.zarr", "--memory", "8MiB")["fingerprint"]
+
+
+# ---- One file, written by several -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, options", [
+    ("out.npy", []), ("out.npy", ["--to-order", "F"]), ("out.raw", []), ("out.nii", []), ("out.img", []),
+    ("out.npy", ["--to-dtype", "float32"]),
+    ("out.npy", ["--strategy", "naive"]), ("out.npy", ["--strategy", "multiple"]), ("out.npy", ["--roi", "3:90,:,10:100"]),
+])
+def test_one_file_is_shared(run, tmp_path, name, options):
+    """8 MB, so that transfers pass by the page cache where they do; partitions at the same time."""
+    array = sample((110, 120, 310), "<i2", seed=9)
+    write_blocks(tmp_path / "in", array, (40, 50, 100), "{0}_{1}_{2}.npy")
+    args = ["in", name, *(["--memory", "16MiB"] if "--memory" not in options else []), *options, "--quiet"]
+    whole = run.json(*args)
+    os.rename(tmp_path / name, tmp_path / "whole")
+    head = tmp_path / "out.hdr"
+    if head.exists():
+        os.rename(head, tmp_path / "whole.hdr")
+    make_parts(run, random.Random(3), 5, args, together=5)
+    assert run.json("plan", *args[:2], "--memory", "16MiB", "--parts", 5,
+                    *(options if options and options[0] in ("--roi", "--to-order") else []))["empty"] == 0
+    done = run.json("finish", name)
+    assert done["fingerprint"] == whole["fingerprint"] and done["parts"] == 5
+    assert (tmp_path / name).read_bytes() == (tmp_path / "whole").read_bytes()
+    if (tmp_path / "whole.hdr").exists():
+        assert head.read_bytes() == (tmp_path / "whole.hdr").read_bytes()
+    if name == "out.npy" and not options:
+        assert same(np.load(tmp_path / name), array)
+    if name == "out.raw":
+        assert (tmp_path / name).read_bytes() == array.tobytes()
+    if name == "out.nii":
+        assert same(np.asarray(nib.load(tmp_path / name).dataobj), array)
+
+
+def test_a_partition_of_a_shared_file_that_was_killed_goes_on(run, resplit_path, tmp_path):
+    array = sample((60, 50, 40), "<u4")
+    write_blocks(tmp_path / "in", array, (7, 50, 11), "{0}_{1}_{2}.npy")
+    args = ["in", "out.npy", "--memory", "70KiB", "--quiet", "--threads", "1", "--io", "threads", "--sync", "each"]
+    env = slow_disk(resplit_path, tmp_path, 0.002)
+    for k in (2, 3):
+        own = tmp_path / ("out.npy" + PART) / f"{k}-of-3"
+        assert kill_at_work(run, [*args, "--part", f"{k}/3"], env, own / "journal")
+    for k in (3, 1, 2):
+        run(*args, "--part", f"{k}/3", "--resume")
+    run("finish", "out.npy", "--quiet")
+    assert same(np.load(tmp_path / "out.npy"), array)
