@@ -36,14 +36,14 @@ int cli_cmd_finish(const struct cli_args *args, resplit_error *err)
     resplit_result done = {0};
     resplit_run_options how = {.sync = args->options.sync};
     int code = load(args->words[0], &job, err) == RESPLIT_OK ? CLI_DONE : CLI_FAILED;
+    int64_t n = code == CLI_DONE ? resplit_plan_info(job.plan)->n_parts : 0;
 
     if (code == CLI_DONE && args->options.overwrite)
         resplit_array_overwrite(job.target);
-    if (code == CLI_DONE
-        && resplit_finish(job.source, job.target, resplit_plan_info(job.plan)->n_parts, &how, &done, err) != RESPLIT_OK)
+    if (code == CLI_DONE && resplit_finish(job.source, job.target, n, &how, &done, err) != RESPLIT_OK)
         code = CLI_FAILED;
     if (code == CLI_DONE)
-        code = cli_parts_finished(&job, &args->options, &done, err);
+        code = cli_parts_finished(&job, &args->options, n, 0, &done, err);
     cli_job_close(&job);
     return code;
 }

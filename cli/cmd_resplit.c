@@ -14,6 +14,7 @@ static const struct manner {
     bool needs_roi;
 } MANNERS[] = {
     {.id = CLI_CONVERT},
+    {.id = CLI_MPI},
     {.id = CLI_SPLIT, .needs_one_source = true, .needs_chunks = true},
     {.id = CLI_MERGE, .may_be_one_block = true},
     {.id = CLI_EXTRACT, .may_be_one_block = true, .needs_roi = true},
@@ -75,11 +76,27 @@ static int check_source(const struct manner *manner, const struct cli_args *args
     return CLI_USAGE;
 }
 
-int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
+int cli_open_both(const struct cli_args *args, struct cli_job *job, resplit_error *err)
 {
     const struct manner *manner = manner_of(args->id);
     const struct cli_options *options = &args->options;
     const struct cli_chunks *chunks = options->chunks.ndim ? &options->chunks : NULL;
+
+    int code = check_options(manner, args, err);
+    if (code == CLI_DONE)
+        code = cli_job_source(job, args->words[0], options, err);
+    if (code == CLI_DONE)
+        code = check_source(manner, args, job, err);
+    if (code == CLI_DONE)
+        code = cli_advise_chunks(job, args->words[1], options, &chunks, err);
+    if (code == CLI_DONE)
+        code = cli_job_target(job, args->words[1], options, chunks, options->overwrite, err);
+    return code;
+}
+
+int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
+{
+    const struct cli_options *options = &args->options;
     struct cli_job job = {0};
     resplit_result done = {0};
 
@@ -90,15 +107,7 @@ int cli_cmd_resplit(const struct cli_args *args, resplit_error *err)
                  args->words[0]);
         return CLI_USAGE;
     }
-    int code = check_options(manner, args, err);
-    if (code == CLI_DONE)
-        code = cli_job_source(&job, args->words[0], options, err);
-    if (code == CLI_DONE)
-        code = check_source(manner, args, &job, err);
-    if (code == CLI_DONE)
-        code = cli_advise_chunks(&job, args->words[1], options, &chunks, err);
-    if (code == CLI_DONE)
-        code = cli_job_target(&job, args->words[1], options, chunks, options->overwrite, err);
+    int code = cli_open_both(args, &job, err);
     if (code == CLI_DONE)
         code = cli_job_plan(&job, options, err);
     if (code == CLI_DONE)

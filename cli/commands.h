@@ -5,6 +5,11 @@
 
 #include "options.h"
 
+struct cli_job;
+
+/* SRC is opened and DST described, as the command wants them. */
+int cli_open_both(const struct cli_args *args, struct cli_job *job, resplit_error *err);
+
 int cli_cmd_resplit(const struct cli_args *args, resplit_error *err);
 int cli_cmd_plan(const struct cli_args *args, resplit_error *err);
 int cli_cmd_run(const struct cli_args *args, resplit_error *err);

@@ -176,6 +176,17 @@ resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *
     return create_target(job, path, options, chunks, true, target, err);
 }
 
+void cli_job_set_how(struct cli_job *job, const struct cli_options *options, int64_t memory)
+{
+    job->how = (resplit_plan_options){.strategy = options->strategy,
+                                      .memory = memory,
+                                      .minimize = options->minimize,
+                                      .device = &job->device,
+                                      .temp = options->temp,
+                                      .part = options->part.part,
+                                      .n_parts = options->part.n > 0 ? options->part.n : options->parts};
+}
+
 int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err)
 {
     int64_t memory;
@@ -187,13 +198,7 @@ int cli_job_how(struct cli_job *job, const char *path, const struct cli_options 
         return code;
     if (!cli_device_find(options->device, path, &job->device, err))
         return CLI_FAILED;
-    job->how = (resplit_plan_options){.strategy = options->strategy,
-                                      .memory = memory,
-                                      .minimize = options->minimize,
-                                      .device = &job->device,
-                                      .temp = options->temp,
-                                      .part = options->part.part,
-                                      .n_parts = options->part.n > 0 ? options->part.n : options->parts};
+    cli_job_set_how(job, options, memory);
     return CLI_DONE;
 }
 

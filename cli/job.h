@@ -49,6 +49,9 @@ int cli_job_region(struct cli_job *job, const struct cli_options *options, respl
 /* Memory, device and the rest of what a planner is told: job->how, once. `path` is the target's, or NULL. */
 int cli_job_how(struct cli_job *job, const char *path, const struct cli_options *options, resplit_error *err);
 
+/* The same, when memory and job->device are known. */
+void cli_job_set_how(struct cli_job *job, const struct cli_options *options, int64_t memory);
+
 /* Makes a plan, or takes that of the run to resume. */
 int cli_job_plan(struct cli_job *job, const struct cli_options *options, resplit_error *err);
 

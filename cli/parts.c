@@ -117,34 +117,41 @@ int cli_parts_report(const struct cli_job *job, const struct cli_options *option
 
 /* ---- What became of them -------------------------------------------------------------------------------------- */
 
-static bool print_finished_json(const struct cli_job *job, const resplit_result *done, resplit_error *err)
+static bool print_finished_json(const struct cli_job *job, int64_t n, int ranks, const resplit_result *done,
+                                resplit_error *err)
 {
     const resplit_info *target = resplit_array_info(job->target);
     struct cli_out out = {0};
 
     cli_out_open(&out, NULL, '{');
     cli_out_text(&out, "path", target->path);
-    cli_out_integer(&out, "parts", resplit_plan_info(job->plan)->n_parts);
+    cli_out_integer(&out, "parts", n);
     cli_out_integer(&out, "bytes", target->bytes);
     cli_json_cost(&out, "actual", &done->cost);
+    if (ranks > 0) {
+        cli_out_integer(&out, "ranks", ranks);
+        cli_out_fixed(&out, "seconds", done->seconds);
+    }
     cli_json_digits(&out, done->fingerprint);
     cli_out_close(&out, '}');
     return cli_json_print(&out, err);
 }
 
-int cli_parts_finished(const struct cli_job *job, const struct cli_options *options, const resplit_result *done,
-                       resplit_error *err)
+int cli_parts_finished(const struct cli_job *job, const struct cli_options *options, int64_t n, int ranks,
+                       const resplit_result *done, resplit_error *err)
 {
     const resplit_info *target = resplit_array_info(job->target);
     char bytes[CLI_BYTES_TEXT];
 
     if (options->json)
-        return print_finished_json(job, done, err) ? CLI_DONE : CLI_FAILED;
+        return print_finished_json(job, n, ranks, done, err) ? CLI_DONE : CLI_FAILED;
     if (options->quiet)
         return CLI_DONE;
     cli_format_bytes(target->bytes, bytes);
-    printf("%-14s%s, %s, of %" PRId64 " partitions\n", "finished", target->path, bytes,
-           resplit_plan_info(job->plan)->n_parts);
+    printf("%-14s%s, %s, of %" PRId64 " partition%s\n", "finished", target->path, bytes, n, n == 1 ? "" : "s");
+    if (ranks > 0)
+        printf("%-14s%.3f s, %.3f GB/s, by %d rank%s\n", "in all", done->seconds,
+               done->seconds > 0 ? (double)target->bytes / done->seconds / 1e9 : 0, ranks, ranks == 1 ? "" : "s");
     if (done->losses.n_values > 0)
         printf("%-14s%s to %s; %" PRId64 " of %" PRId64 " values changed\n", "cast",
                resplit_array_info(job->source)->dtype, target->dtype, cli_n_changed(&done->losses),

@@ -33,6 +33,7 @@ compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" 
 includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
 python_headers() { python3 -c 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")'; }
 hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+mpi() { have mpicc && have mpirun; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
         | clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null
@@ -66,6 +67,7 @@ look() {
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
+            need "libopenmpi-dev openmpi-bin" mpi
             ;;
         check)
             need strace have strace
@@ -73,6 +75,7 @@ look() {
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
+            need "libopenmpi-dev openmpi-bin" mpi
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
             need clang-tidy have clang-tidy

@@ -38,6 +38,7 @@ LIBRARIES = {
     "H5FDdevelop.h": ["format"],
     "zlib.h": ["codec"],
     "Python.h": ["python"],
+    "mpi.h": ["cli"],
 }
 
 BANNED = {

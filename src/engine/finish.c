@@ -95,6 +95,21 @@ static uint64_t fingerprint_of(const resplit_array *array, const resplit_array *
                : rs_fingerprint_finish(total->fingerprint, array->dtype.descr, array->layout.ndim, array->info.shape);
 }
 
+/* What is at the target has the mark of this job. A file has none. */
+static bool was_finished(const rs_output *output, const rs_job_id *whole, int64_t n)
+{
+    return output->site.folder && (uint32_t)rs_manifest_token(output->site.path) == rs_parts_mark(whole, n);
+}
+
+/* Only the part is left to remove. */
+static resplit_status end_part(const rs_output *output, rs_done *total, resplit_error *err)
+{
+    total->fingerprint = output->site.folder ? rs_manifest_fingerprint(output->site.path) : 0;
+    RS_TRY(rs_part_move_head(output, err));
+    rs_part_remove(output, true);
+    return RESPLIT_OK;
+}
+
 /* With the gate. */
 static resplit_status finish(rs_output *output, const resplit_array *source, const rs_division *division,
                              const rs_job_id *whole, rs_done *total, resplit_error *err)
@@ -105,15 +120,14 @@ static resplit_status finish(rs_output *output, const resplit_array *source, con
     RS_TRY(rs_part_restore(output, err));
     RS_TRY(rs_parts_read(output, &found, &n, err));
     if (n == 0) {
-        return rs_fail(err, RESPLIT_EINVAL, "there are no partitions in '%s' to finish", output->part);
+        return was_finished(output, whole, division->n)
+                   ? end_part(output, total, err)
+                   : rs_fail(err, RESPLIT_EINVAL, "there are no partitions in '%s' to finish", output->part);
     }
     RS_TRY(rs_parts_compare(output, whole, division->n, &found, n, err));
     output->token = found.token;
-    if (rs_part_was_published(output, found.token)) { /* only the part is left to remove */
-        total->fingerprint = rs_manifest_fingerprint(output->site.path);
-        RS_TRY(rs_part_move_head(output, err));
-        rs_part_remove(output);
-        return RESPLIT_OK;
+    if (rs_part_was_published(output, found.token)) {
+        return end_part(output, total, err);
     }
     RS_TRY(rs_part_check_free(output, err));
     resplit_status rc = gather(output, division, total, &m, err);
@@ -128,13 +142,6 @@ static resplit_status finish(rs_output *output, const resplit_array *source, con
     return rc;
 }
 
-/* The part is gone, and what is there has the mark of this job. */
-static bool was_finished(const rs_output *output, const rs_job_id *whole, int64_t n)
-{
-    return !rs_part_is_there(output->part) && output->site.folder
-           && (uint32_t)rs_manifest_token(output->site.path) == rs_parts_mark(whole, n);
-}
-
 resplit_status rs_parts_finish(const resplit_array *array, const resplit_array *source, const rs_division *division,
                                const rs_job_id *whole, rs_sync sync, rs_done *total, resplit_error *err)
 {
@@ -147,12 +154,11 @@ resplit_status rs_parts_finish(const resplit_array *array, const resplit_array *
     output.site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
     RS_TRY(rs_output_part(array->path, output.part, err));
     RS_TRY(rs_path_join(output.part, RS_DATA_NAME, output.data, err));
-    if (was_finished(&output, whole, division->n)) {
-        total->fingerprint = rs_manifest_fingerprint(array->path);
-        return RESPLIT_OK;
-    }
     if (!rs_part_is_there(output.part)) {
-        return rs_fail(err, RESPLIT_EINVAL, "there is nothing to finish: '%s' is not there", output.part);
+        bool done = was_finished(&output, whole, division->n);
+        total->fingerprint = done ? rs_manifest_fingerprint(array->path) : 0;
+        return done ? RESPLIT_OK
+                    : rs_fail(err, RESPLIT_EINVAL, "there is nothing to finish: '%s' is not there", output.part);
     }
     resplit_status rc = rs_parts_enter(&output, &gate, err);
     if (rc == RESPLIT_OK) {

@@ -13,7 +13,7 @@ static resplit_status make_part(rs_output *output, const rs_job_id *id, const rs
     static const rs_progress nothing;
     rs_job_id mine = *id;
     mine.token = output->token = rs_part_token(output);
-    RS_TRY(rs_part_clear(output, err));
+    RS_TRY(rs_part_clear(output, false, err));
     RS_TRY(rs_part_make_data(output, err));
     if (plan != NULL) {
         RS_TRY(rs_part_write(output->part, RS_PLAN_NAME, plan, output->sync != RS_SYNC_NONE, err));
@@ -53,7 +53,7 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     RS_TRY(rs_part_check_space(output, err));
     resplit_status rc = make_part(output, id, plan, err);
     if (rc != RESPLIT_OK) {
-        rs_part_remove(output);
+        rs_part_remove(output, false);
     }
     return rc;
 }
@@ -71,7 +71,7 @@ static resplit_status begin_at(rs_output *output, const char *source, bool resum
     RS_TRY(begin(output, source, resume, id, plan, earlier, done, err));
     if (*earlier == RS_EARLIER_ALL) { /* only the part is left to remove */
         RS_TRY(rs_part_move_head(output, err));
-        rs_part_remove(output);
+        rs_part_remove(output, true);
         (void)close(output->lock);
         output->lock = output->folder = -1;
     }

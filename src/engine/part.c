@@ -46,26 +46,44 @@ static resplit_status remove_if_there(const char *path, resplit_error *err)
     return lstat(path, &st) == 0 ? remove_array(path, err) : RESPLIT_OK;
 }
 
-resplit_status rs_part_clear(const rs_output *output, resplit_error *err)
+static resplit_status remove_names(const rs_output *output, const char *const *names, resplit_error *err)
 {
-    static const char *const names[] = {
-        RS_PARTS_NAME,  RS_JOURNAL_NAME, RS_JOURNAL_NAME "-new", /* what makes it whole */
-        RS_PLAN_NAME,   RS_DATA_NAME,    RS_SHARDS_NAME,         RS_HEAD_NAME, RS_UNPACKED_NAME,
-        RS_PACKED_NAME, RS_OLD_NAME};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (; *names != NULL; names++) {
         char path[RS_PATH_MAX];
-        RS_TRY(rs_path_join(output->part, names[i], path, err));
+        RS_TRY(rs_path_join(output->part, *names, path, err));
         RS_TRY(remove_if_there(path, err));
     }
-    return rs_parts_remove(output, err);
+    return RESPLIT_OK;
 }
 
-void rs_part_remove(const rs_output *output)
+/* What says that the data is good goes before the data; or last, when that has its name, which says it as well. */
+resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err)
 {
-    char lock[RS_PATH_MAX];
-    if (rs_part_clear(output, NULL) == RESPLIT_OK
-        && rs_path_join(output->part, RS_LOCK_NAME, lock, NULL) == RESPLIT_OK) {
-        (void)unlink(lock);
+    static const char *const partitions[] = {RS_PARTS_NAME, NULL};
+    static const char *const names[] = {RS_JOURNAL_NAME,
+                                        RS_JOURNAL_NAME "-new",
+                                        RS_PLAN_NAME,
+                                        RS_DATA_NAME,
+                                        RS_SHARDS_NAME,
+                                        RS_HEAD_NAME,
+                                        RS_UNPACKED_NAME,
+                                        RS_PACKED_NAME,
+                                        RS_OLD_NAME,
+                                        RS_PARTS_NAME "-new",
+                                        NULL};
+    if (!published) {
+        RS_TRY(remove_names(output, partitions, err));
+    }
+    RS_TRY(remove_names(output, names, err));
+    RS_TRY(rs_parts_remove(output, err));
+    return remove_names(output, partitions, err);
+}
+
+void rs_part_remove(const rs_output *output, bool published)
+{
+    static const char *const lock[] = {RS_LOCK_NAME, NULL};
+    if (rs_part_clear(output, published, NULL) == RESPLIT_OK) {
+        (void)remove_names(output, lock, NULL);
     }
     (void)rmdir(output->part);
 }

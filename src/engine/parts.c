@@ -177,7 +177,7 @@ static resplit_status make_shared(rs_output *output, const rs_member *member, re
     h.whole.token = rs_part_token(output) << 32 | rs_parts_mark(&member->whole, member->n);
     RS_TRY(rs_part_check_free(output, err));
     RS_TRY(rs_part_check_space(output, err));
-    RS_TRY(rs_part_clear(output, err));
+    RS_TRY(rs_part_clear(output, false, err));
     RS_TRY(rs_part_make_data(output, err));
     RS_TRY(set_size(output, err));
     if (member->plan != NULL) {

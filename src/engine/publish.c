@@ -147,12 +147,12 @@ resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, respli
     RS_TRY(rs_part_move_head(output, err));
     resplit_status rc = output->sync != RS_SYNC_NONE ? sync_parent(output->site.path, err) : RESPLIT_OK;
     resplit_error why;
-    if (rc == RESPLIT_OK && rs_part_clear(output, &why) != RESPLIT_OK) {
+    if (rc == RESPLIT_OK && rs_part_clear(output, true, &why) != RESPLIT_OK) {
         rc = rs_fail(err, why.code, "'%.300s' is complete, but what is left beside it must be removed by hand: %.500s",
                      output->site.path, why.message);
     }
     if (rc == RESPLIT_OK) {
-        rs_part_remove(output);
+        rs_part_remove(output, true);
     }
     rs_output_abandon(output, true);
     return rc;
@@ -167,7 +167,7 @@ void rs_output_abandon(rs_output *output, bool keep)
         if (keep) {
             (void)rmdir(output->part); /* when it is empty */
         } else {
-            rs_part_remove(output);
+            rs_part_remove(output, false);
         }
     }
     if (output->lock >= 0) {
