@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SECONDS = 60
 ARGS =
 
-.PHONY: build help demo test install format check bench bench-quick fuzz clean
+.PHONY: build help demo test wheel install format check bench bench-quick fuzz clean
 
 build: ## build the library and the command (build/release)
 	@tools/bootstrap.sh build
@@ -22,6 +22,10 @@ test: ## run every suite (set-up included)
 	@tools/bootstrap.sh test
 	@tools/build.sh release
 	@tools/test.sh release
+
+wheel: ## make a source distribution and a wheel of the Python package (build/wheel/dist)
+	@tools/bootstrap.sh build
+	@tools/wheel.py
 
 install: build ## install under PREFIX (/usr/local)
 	@cmake --install build/release --prefix "$(abspath $(PREFIX))"

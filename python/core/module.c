@@ -10,7 +10,8 @@ static PyObject *memory_available(PyObject *self, PyObject *none)
 }
 
 static PyMethodDef own_methods[] = {
-    {"memory_available", memory_available, METH_NOARGS, NULL},
+    {"memory_available", memory_available, METH_NOARGS,
+     "Memory that this process may still use, in bytes. A budget that nobody gives is half of it."},
     {NULL, NULL, 0, NULL},
 };
 

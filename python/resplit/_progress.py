@@ -52,7 +52,8 @@ class Reporter:
 
     def __init__(self, progress: Progress) -> None:
         self.own = progress is True
-        self.receiver: Any = _make_bar() if self.own else progress or None
+        nobody = progress is None or progress is False  # a bar of nothing is not true
+        self.receiver: Any = _make_bar() if self.own else None if nobody else progress
         self.is_bar = isinstance(self.receiver, Bar)
         self.told = self.before = 0
         self.total: int | None = None

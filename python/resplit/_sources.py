@@ -79,7 +79,7 @@ def _is_a(source: Any, module: str, name: str) -> bool:
 def path_of(source: Any) -> str | None:
     """Where an array or a group of zarr, or a dataset of h5py, is; None: it is something else."""
     if _is_a(source, "zarr", "Array") or _is_a(source, "zarr", "Group"):
-        return os.path.join(store_path(source.store), *source.path.split("/"))
+        return os.path.join(store_path(source.store), *filter(None, source.path.split("/")))
     if _is_a(source, "h5py", "Dataset"):
         if source.file.mode != "r":
             source.file.flush()

@@ -15,7 +15,7 @@ static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_bo
 
 static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
 {
-    return forget(worker, step, &step->box, pieces->view.base, err);
+    return forget(worker, step, &step->stored, pieces->view.base, err); /* as the plan counts it */
 }
 
 resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,

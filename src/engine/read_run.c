@@ -2,11 +2,12 @@
 /* read_run.c - a run whose sink is the caller's memory: blocks come one by one, and each puts what of it is wanted in its place. */
 #include "engine/run.h"
 
+/* What counts as done is what the plan counts: of an encoded block, all of it. */
 static resplit_status put(rs_worker *worker, const rs_view *from, const rs_box *box)
 {
     const rs_problem *problem = worker->run->problem;
     rs_view_copy(problem->ndim, problem->itemsize, box, worker->run->sink_state, from);
-    worker->cursor.bytes += rs_box_volume(problem->ndim, box) * problem->itemsize;
+    worker->cursor.bytes += rs_box_volume(problem->ndim, &from->box) * problem->itemsize;
     return RESPLIT_OK;
 }
 

@@ -425,8 +425,28 @@ def test_progress(array, capsys):
     resplit.resplit("a", "c", chunks=9, progress=True, **QUICK)
     assert "100%" in capsys.readouterr().err
     assert resplit.verify("a", "b", progress=Bar()) and resplit.fingerprint("a", progress=Bar())
-    resplit.open("a").read(progress=told.append and (lambda done, total: told.append(total)))
-    assert told[-1] == array.nbytes
+
+
+def test_progress_comes_to_an_end(array):
+    """Also where blocks are larger than the array, and only some of them are wanted."""
+    resplit.resplit(array, "a.zarr", chunks=(7, 9, 11), codec="zstd:1", **QUICK)
+    told = []
+    for call in (lambda: resplit.open("a.zarr").read(np.s_[3:12, 5:, ::], progress=lambda *now: told.append(now)),
+                 lambda: resplit.fingerprint("a.zarr", progress=lambda *now: told.append(now)),
+                 lambda: resplit.verify("a.zarr", "a.zarr", progress=lambda *now: told.append(now)),
+                 lambda: resplit.resplit("a.zarr", "b.zarr", chunks=8, progress=lambda *now: told.append(now), **QUICK)):
+        told.clear()
+        call()
+        assert told[-1][0] == told[-1][1] > 0
+
+
+def test_a_bar_of_nothing(array):
+    from tqdm import tqdm
+
+    with tqdm(total=0, disable=False, file=open(os.devnull, "w")) as bar:
+        assert not bar
+        resplit.resplit(array, "a", chunks=7, progress=bar, **QUICK)
+        assert bar.n == bar.total == array.nbytes
 
 
 def test_progress_without_tqdm(array, capsys, monkeypatch):
