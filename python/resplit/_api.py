@@ -217,8 +217,8 @@ def resplit(
     all_levels : bool, optional
         Of an OME-Zarr image: cut all its levels, and no other array of the group.
     client : distributed.Client, optional
-        Have the workers of a Dask cluster do it: see :mod:`resplit.distributed`. Then `memory` and `threads` are those of
-        each worker, as much as it can spare without.
+        Have the workers of a Dask cluster do it: see :mod:`resplit.distributed`. Then `memory` and `threads` are
+        those of each worker, as much as it can spare without.
     partitions : int, optional
         Into how many the target is divided for them; four for each without. Those beyond its files are empty.
 

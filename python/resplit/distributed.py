@@ -30,11 +30,11 @@ from ._progress import Reporter
 from ._sources import Source, as_array
 from ._target import How, Target
 from ._words import Memory
+from .dask._move import SHARE
 
 __all__ = ["resplit", "worker_memory"]
 
 PER_WORKER = 4  # partitions, so that a worker that is slower than others takes fewer
-SHARE = 0.6  # of a worker's limit; Dask spills at 0.6, pauses at 0.8 and kills at 0.95
 RETRIES = 3
 
 _ENGINE = threading.Lock()  # a worker with several threads still has one budget

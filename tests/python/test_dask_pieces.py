@@ -77,7 +77,7 @@ def assembled(shape, pieces):
     return out
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(programs())
 def test_pieces_are_what_dask_computes(folder, array):
     _, shape, pieces = trace_array(array)

@@ -129,8 +129,7 @@ def test_store_with_a_cast(source, data):
 # ---- Storing what was computed -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["out.zarr", "out.h5", "out.npy"])
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+@pytest.mark.parametrize(("path", "scheduler"), [("out.zarr", "threads"), ("out.h5", "threads"), ("out.npy", "threads"), ("out.zarr", "processes")])
 def test_store_what_was_computed(source, data, path, scheduler):
     resplit.dask.reset_stats()
     array = (da.from_zarr(source, chunks=(7, 11, 20)) + 1)[::-1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from ._sinks import Sink, beside, by_source, plain, roi_of
 from ._stored import Stored, opened
 
 _ENGINE = threading.Lock()  # one budget: one run at a time in a process
+SHARE = 0.6  # of the limit of a worker; Dask spills at 0.6, pauses at 0.8 and kills at 0.95
 _CHECKED = 64  # pieces that are planned for before anything is done
 
 
@@ -83,6 +85,7 @@ class Move:
             for lock in self.locks:
                 stack.enter_context(lock)
             stack.enter_context(_ENGINE)
+            self.memory = min(self.memory, memory_of_worker() or self.memory)
             if self.way == "direct":
                 for piece in self.pieces:
                     self.sink.take(piece, piece.source.open(), self.memory)
@@ -165,6 +168,22 @@ class Cells:
     def open(self, folder: str, suffix: str, dtype: np.dtype[Any]) -> Array:
         pattern = "_".join(f"{{{d}}}" for d in range(len(self.shape))) + "." + suffix
         return open_array(folder, format=suffix, dtype=dtype, shape=self.shape, chunks=self.lengths, pattern=pattern)
+
+
+def memory_of_worker() -> int | None:
+    """What a worker of Dask can spare, if this is one that has a limit."""
+    distributed = sys.modules.get("distributed")
+    try:
+        limit = distributed.get_worker().memory_manager.memory_limit if distributed is not None else None
+    except (AttributeError, ValueError):  # this is no worker
+        return None
+    return None if not limit else max(1 << 20, int(SHARE * limit) - resident())
+
+
+def resident() -> int:
+    """Bytes that this process has in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def memory_of(memory: Any) -> int:

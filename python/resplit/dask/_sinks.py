@@ -157,7 +157,7 @@ class ZarrSink(Sink):
         """May blocks that hold nothing but a fill value be left out? The engine has that of the source, or 0."""
         if self.array.fill_value is None or getattr(getattr(self.array, "config", None), "write_empty_chunks", False):
             return False
-        fill = _fill_value(piece.source.path, self.dtype)
+        fill = _fill_value(piece.source, self.dtype)
         return fill is not None and np.array(self.array.fill_value, self.dtype).tobytes() == fill
 
     def name(self, folder: str) -> str:
@@ -222,13 +222,16 @@ def _bytes(value: Any, dtype: np.dtype[Any]) -> bytes | None:
     return None if value is None else np.array(value, dtype).tobytes()
 
 
-def _fill_value(path: str, dtype: np.dtype[Any]) -> bytes | None:
-    """Of a source, as the engine has it."""
-    if not any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray")):
+def _fill_value(stored: Stored, dtype: np.dtype[Any]) -> bytes | None:
+    """That the engine gives to an array that it makes from this one; None: not known."""
+    if stored.memory is not None or stored.path.startswith("<"):
         return bytes(dtype.itemsize)
-    import zarr
+    format = stored.open().format
+    if format in ("zarr2", "zarr3"):
+        import zarr
 
-    return _bytes(zarr.open_array(path, mode="r").fill_value, dtype)
+        return _bytes(zarr.open_array(stored.path, mode="r").fill_value, dtype)
+    return bytes(dtype.itemsize) if format in ("npy", "raw") else None
 
 
 # ---- HDF5 ----------------------------------------------------------------------------------------
