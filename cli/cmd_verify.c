@@ -48,13 +48,26 @@ static bool look_alike(const resplit_info *a, const resplit_info *b)
     return same;
 }
 
-/* By fingerprints, which read each array in its own order; only when they differ are bytes compared, to say where. */
+/* Two images may list their axes in different orders, and are compared by their names then: fingerprints do not tell. */
+static bool may_be_turned(const resplit_info *a, const resplit_info *b)
+{
+    bool both_nifti = strncmp(a->format, "nifti", 5) == 0 && strncmp(b->format, "nifti", 5) == 0;
+
+    return a->header && b->header && !both_nifti;
+}
+
+/*
+ * By fingerprints, which read each array in its own order and in little memory; only when they differ are bytes compared, to say where. That
+ * may need more memory than there is: *needed.
+ */
 static resplit_status verify(const struct cli_options *options, int64_t memory, const resplit_run_options *how,
                              const resplit_array *a, const resplit_array *b, resplit_difference *difference,
-                             resplit_error *err)
+                             int64_t *needed, resplit_error *err)
 {
     uint64_t of_a = 0, of_b = 0;
+    bool known = false;
 
+    *needed = 0;
     if (!options->exact && look_alike(resplit_array_info(a), resplit_array_info(b))) {
         resplit_status status = resplit_fingerprint(a, memory, how, &of_a, err);
         if (status == RESPLIT_OK)
@@ -63,12 +76,18 @@ static resplit_status verify(const struct cli_options *options, int64_t memory, 
             *difference = (resplit_difference){.equal = true};
             return status;
         }
+        known = status == RESPLIT_OK && !may_be_turned(resplit_array_info(a), resplit_array_info(b));
     }
-    return resplit_verify(a, b, memory, how, difference, err);
+    resplit_status status = resplit_verify(a, b, memory, how, difference, err);
+    if (status != RESPLIT_EBUDGET || !known)
+        return status;
+    *difference = (resplit_difference){.equal = false};
+    *needed = err->needed_bytes;
+    return RESPLIT_OK;
 }
 
 static int compare(const struct cli_args *args, const resplit_array *a, const resplit_array *b,
-                   resplit_difference *difference, resplit_error *err)
+                   resplit_difference *difference, int64_t *needed, resplit_error *err)
 {
     struct cli_progress progress;
     int64_t memory;
@@ -78,7 +97,7 @@ static int compare(const struct cli_args *args, const resplit_array *a, const re
         return code;
     cli_progress_begin(&progress, !args->options.quiet);
     resplit_run_options how = cli_run_options(&args->options, &progress);
-    resplit_status status = verify(&args->options, memory, &how, a, b, difference, err);
+    resplit_status status = verify(&args->options, memory, &how, a, b, difference, needed, err);
     cli_progress_end(&progress);
     if (status == RESPLIT_ECANCELED)
         cli_fail(err, status, "interrupted: the comparison is not complete");
@@ -91,17 +110,18 @@ static int verify_paths(const struct cli_args *args, const char *of_a, const cha
 {
     resplit_array *a = NULL, *b = NULL;
     resplit_difference difference = {0};
+    int64_t needed = 0;
 
     int code = open_side(of_a, &args->options, &a, err);
     if (code == CLI_DONE)
         code = open_side(of_b, &args->options, &b, err);
     if (code == CLI_DONE)
-        code = compare(args, a, b, &difference, err);
+        code = compare(args, a, b, &difference, &needed, err);
     if (code == CLI_DONE && args->options.json) {
-        code = cli_json_difference(resplit_array_info(a), &difference, list, err) ? CLI_DONE : CLI_FAILED;
+        code = cli_json_difference(resplit_array_info(a), &difference, needed, list, err) ? CLI_DONE : CLI_FAILED;
     } else if (code == CLI_DONE && !args->options.quiet) {
         printf("%s%s", list ? list->name : "", list ? ": " : "");
-        cli_report_difference(resplit_array_info(a), &difference);
+        cli_report_difference(resplit_array_info(a), &difference, needed);
     }
     *equal = difference.equal;
     resplit_array_close(b);

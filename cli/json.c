@@ -308,14 +308,17 @@ bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct
     return end_object(out, list, err);
 }
 
-bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, struct cli_list *list,
-                         resplit_error *err)
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, int64_t needed,
+                         struct cli_list *list, resplit_error *err)
 {
     struct cli_out own = {0}, *out = begin_object(list, &own);
 
     cli_out_bool(out, "equal", difference->equal);
-    cli_out_integer(out, "n_different", difference->n_different);
-    if (difference->equal)
+    if (needed > 0)
+        cli_out_null(out, "n_different");
+    else
+        cli_out_integer(out, "n_different", difference->n_different);
+    if (difference->equal || needed > 0)
         cli_out_null(out, "index");
     else
         cli_out_integers(out, "index", info->ndim, difference->index);

@@ -480,10 +480,14 @@ void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint)
         printf("%-16s  %s\n", "-", info->path);
 }
 
-void cli_report_difference(const resplit_info *info, const resplit_difference *difference)
+void cli_report_difference(const resplit_info *info, const resplit_difference *difference, int64_t needed)
 {
     if (difference->equal) {
         printf("equal\n");
+        return;
+    }
+    if (needed > 0) {
+        printf("different; to say where takes --memory %" PRId64 "\n", needed);
         return;
     }
     char count[CLI_BYTES_TEXT], total[CLI_BYTES_TEXT];

@@ -46,7 +46,8 @@ void cli_format_seconds(double seconds, char out[CLI_BYTES_TEXT]);
 void cli_report_result(const struct cli_result *result);
 void cli_report_info(const resplit_info *info);
 void cli_report_fingerprint(const resplit_info *info, uint64_t fingerprint);
-void cli_report_difference(const resplit_info *info, const resplit_difference *difference);
+/* needed: memory that it takes to say where; 0: that is known. */
+void cli_report_difference(const resplit_info *info, const resplit_difference *difference, int64_t needed);
 void cli_report_disk(const char *folder, const resplit_disk *disk);
 
 /* One array of several, in one line. */
@@ -63,8 +64,8 @@ struct cli_list {
 bool cli_json_result(const struct cli_result *result, struct cli_list *list, resplit_error *err);
 bool cli_json_info(const resplit_info *info, struct cli_list *list, resplit_error *err);
 bool cli_json_fingerprint(const resplit_info *info, uint64_t fingerprint, struct cli_list *list, resplit_error *err);
-bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, struct cli_list *list,
-                         resplit_error *err);
+bool cli_json_difference(const resplit_info *info, const resplit_difference *difference, int64_t needed,
+                         struct cli_list *list, resplit_error *err);
 bool cli_json_note(const char *key, struct cli_list *list, resplit_error *err); /* this is true of it */
 
 /* Prints the list, and what all of it comes to; `equal` may be NULL. */

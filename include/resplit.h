@@ -635,6 +635,7 @@ typedef struct resplit_difference {
  * Do two arrays hold the same values, whatever their blocks, formats, orders and byte orders? Values are equal when
  * their bits are: NaN equals the same NaN, 0.0 differs from -0.0. Where both arrays name their axes, as images do, and list the same ones in
  * another order, axes of the same name are compared; `index` counts those of `b`. Arrays of unequal shape or type are RESPLIT_EINVAL.
+ * Compressed NIfTI files are read forwards where they do not fit; RESPLIT_EBUDGET where that is not enough.
  * Arrays that cannot be decoded are equal when they are stored as the same bytes, else RESPLIT_EUNSUPPORTED. Uses at most `memory`
  * bytes. `options` may be NULL.
  */

@@ -154,7 +154,7 @@ resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device
     return RESPLIT_OK;
 }
 
-static const char *name_of(const resplit_array *array)
+const char *rs_api_name(const resplit_array *array)
 {
     return array->path != NULL ? array->path : array->memory != NULL ? "the array in memory" : "the array";
 }
@@ -165,7 +165,7 @@ resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED,
                                  "'%.300s' can only be copied with the chunks and codecs it has: %.600s",
-                                 name_of(array), why->message);
+                                 rs_api_name(array), why->message);
 }
 
 /* A target knows what is cast to its type, and a source of another type has other values. */
@@ -233,7 +233,7 @@ resplit_status rs_api_problem(const resplit_array *source, const resplit_array *
     RS_TRY(check_cast(source, target, err));
     RS_TRY(rs_api_window(source, target, part, out, err));
     rs_problem_unpack(out, unpacked);
-    out->verbatim = rs_array_is_virtual(target) || (copy && rs_array_is_verbatim(source, target));
+    out->verbatim = rs_array_is_virtual(target) || (copy && unpacked == 0 && rs_array_is_verbatim(source, target));
     if (out->verbatim) { /* nothing is decoded or encoded */
         out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
         out->target.coding = out->source.coding;
@@ -404,7 +404,7 @@ resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path, 
     return rc;
 }
 
-/* ---- Running and comparing ----------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------- */
 
 resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                     resplit_error *err)
@@ -443,92 +443,5 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
                                              options, result, err);
     }
     rs_text_release(&text);
-    return rc;
-}
-
-static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
-{
-    if (a == NULL || b == NULL || !rs_array_is_there(a) || !rs_array_is_there(b)) {
-        return rs_fail(err, RESPLIT_EINVAL, "two arrays with elements are needed to compare them");
-    }
-    if (!rs_dtype_same_values(&a->dtype, &b->dtype)
-        || (a->dtype.byteorder != b->dtype.byteorder && a->dtype.swap_size == 0)) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' has elements of type %.100s, '%s' of type %.100s", name_of(a),
-                       a->dtype.descr, name_of(b), b->dtype.descr);
-    }
-    if (a->layout.ndim != b->layout.ndim) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' has %d axes, '%s' has %d", name_of(a), a->layout.ndim, name_of(b),
-                       b->layout.ndim);
-    }
-    for (int d = 0; d < a->layout.ndim; d++) {
-        if (a->info.shape[d] != b->info.shape[d]) {
-            return rs_fail(err, RESPLIT_EINVAL, "'%s' has %lld elements along axis %d, '%s' has %lld", name_of(a),
-                           (long long)a->info.shape[d], d, name_of(b), (long long)b->info.shape[d]);
-        }
-    }
-    return RESPLIT_OK;
-}
-
-/* Values at the same indices. */
-static resplit_status verify(const resplit_array *a, const resplit_array *b, int64_t memory,
-                             const resplit_run_options *options, resplit_difference *out, resplit_error *err)
-{
-    static const int64_t origin[RS_MAX_NDIM];
-    RS_TRY(check_comparable(a, b, err));
-    if (rs_array_opaque(a) != NULL && rs_array_is_coded_alike(a, b)) {
-        RS_TRY(rs_compare_stored(a, b, &out->equal, out->index, err));
-        return out->equal
-                   ? RESPLIT_OK
-                   : rs_fail(err, RESPLIT_EUNSUPPORTED,
-                             "'%.300s' and '%.300s' are not stored as the same bytes, and their values cannot be "
-                             "compared: %.300s",
-                             a->path, b->path, rs_array_opaque(a)->message);
-    }
-    RS_TRY(rs_api_check_readable(a, err));
-    RS_TRY(rs_api_check_readable(b, err));
-    rs_problem problem;
-    rs_plan plan = {0};
-    rs_request request = {.strategy = "best", .memory = memory, .n_staging = 2};
-    RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, NULL, &problem, err));
-    resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_run_compare(&problem, &plan, a, b, options, out, err);
-    }
-    rs_plan_release(&plan);
-    rs_problem_release(&problem);
-    return rc;
-}
-
-resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, int64_t memory,
-                              const resplit_run_options *options, resplit_difference *out, resplit_error *err)
-{
-    resplit_array view;
-    const resplit_array *aligned = a;
-    *out = (resplit_difference){0};
-    if (a != NULL && b != NULL && a->layout.ndim == b->layout.ndim) {
-        RS_TRY(rs_array_align(a, b, &view, &aligned, err));
-    }
-    return verify(aligned, b, memory, options, out, err);
-}
-
-resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory, const resplit_run_options *options,
-                                   uint64_t *out, resplit_error *err)
-{
-    static const int64_t origin[RS_MAX_NDIM];
-    *out = 0;
-    if (array == NULL || !rs_array_is_there(array)) {
-        return rs_fail(err, RESPLIT_EINVAL, "an array with elements is needed to read its values");
-    }
-    RS_TRY(rs_api_check_readable(array, err));
-    rs_problem problem;
-    rs_plan plan = {0};
-    rs_request request = {.strategy = "copy", .memory = memory};
-    RS_TRY(rs_problem_make_reading(&array->layout, origin, array->info.shape, &problem, err));
-    resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_run_fingerprint(&problem, &plan, array, options, out, err);
-    }
-    rs_plan_release(&plan);
-    rs_problem_release(&problem);
     return rc;
 }

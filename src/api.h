@@ -47,6 +47,12 @@ uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *
 resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                                 const rs_request *request, resplit_plan **out, resplit_error *err);
 
+/* What an array is called in messages. */
+const char *rs_api_name(const resplit_array *array);
+
+/* What cannot be decoded can only be copied. */
+resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
+
 /* What cannot be decoded can only be copied. */
 resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
 

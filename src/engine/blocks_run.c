@@ -14,8 +14,9 @@ static resplit_status read_slice(rs_worker *worker, const rs_block_file *from, c
     const rs_problem *problem = worker->run->problem;
     int64_t n = rs_box_volume(problem->ndim, slice) * problem->itemsize;
     *data = worker->staging[0];
-    if (worker->run->stream != NULL) { /* of one block, so nobody else reads */
-        return rs_stream_read(worker->run->stream, -1, from, slice, *data, reading, err);
+    rs_stream *stream = worker->stream[0] != NULL ? worker->stream[0] : worker->run->stream;
+    if (stream != NULL) { /* of one block, so nobody else reads */
+        return rs_stream_read(stream, -1, from, slice, *data, reading, err);
     }
     if (!from->missing) {
         return rs_file_read_box(&worker->io, from, slice, worker->staging[0], data, reading, err);
@@ -88,19 +89,65 @@ static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs
     return run->whole_sink(worker, write, &piece, err);
 }
 
+/* ---- Blocks that can only be read forwards ---- */
+
+/* Of a worker, while it has such a block at hand. */
+typedef struct streams {
+    rs_stream of[2];
+    int64_t bytes[2]; /* of the block, when it is plain */
+} streams;
+
+static resplit_status open_streams(rs_worker *worker, const rs_block_file *from, const rs_step *write, streams *s,
+                                   resplit_error *err)
+{
+    rs_run *run = worker->run;
+    if (run->problem->source.sequential && run->stream == NULL) {
+        worker->stream[0] = &s->of[0];
+        s->bytes[0] = rs_files_bytes(&run->sources, from->index);
+        RS_TRY(rs_stream_open(&s->of[0], from->path, err));
+    }
+    if (run->problem->target.sequential && run->compares) {
+        rs_block_file other;
+        RS_TRY(rs_run_open_target(worker, write, &other, err)); /* for its path */
+        rs_files_put(&run->targets, &other, false);
+        worker->stream[1] = &s->of[1];
+        s->bytes[1] = rs_files_bytes(&run->targets, write->block);
+        RS_TRY(rs_stream_open(&s->of[1], other.path, err));
+    }
+    return RESPLIT_OK;
+}
+
+/* Looks at what is behind the elements, where nothing has failed: only there is the checksum. */
+static resplit_status close_streams(rs_worker *worker, streams *s, resplit_status rc, resplit_error *err)
+{
+    for (int i = 0; i < 2; i++) {
+        if (worker->stream[i] == NULL) {
+            continue;
+        }
+        rc = rc == RESPLIT_OK ? rs_stream_finish(worker->stream[i], s->bytes[i], NULL, err) : rc;
+        rs_stream_close(worker->stream[i]);
+        worker->stream[i] = NULL;
+    }
+    return rc;
+}
+
 static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cursor *reading, resplit_error *err)
 {
     const rs_step *read = &worker->job.step, *write = &outgoing->step;
     rs_run *run = worker->run;
     rs_block_file from;
+    streams s;
     worker->cursor = *reading = (rs_cursor){.next = -1};
     if (rs_box_volume(run->problem->ndim, &write->box) == 0) {
         return run->sink(worker, write, &write->box, worker->staging[0], err);
     }
     RS_TRY(rs_run_open_source(worker, read, &from, err));
-    resplit_status rc = run->problem->verbatim ? rs_block_copy(worker, &from, write, reading, err)
-                        : run->target->encoded ? transcode(worker, &from, outgoing, reading, err)
-                                               : copy_slices(worker, &from, outgoing, reading, err);
+    resplit_status rc = open_streams(worker, &from, write, &s, err);
+    rc = rc != RESPLIT_OK         ? rc
+         : run->problem->verbatim ? rs_block_copy(worker, &from, write, reading, err)
+         : run->target->encoded   ? transcode(worker, &from, outgoing, reading, err)
+                                  : copy_slices(worker, &from, outgoing, reading, err);
+    rc = close_streams(worker, &s, rc, err);
     rs_files_put(&run->sources, &from, true);
     return rc;
 }

@@ -68,6 +68,9 @@ static resplit_status compare_unit(rs_worker *worker, const rs_step *step, const
     if (file.missing) {
         other = worker->staging[1];
         rs_fill(other, bytes, run->target->fill, run->problem->itemsize);
+    } else if (worker->stream[1] != NULL) {
+        other = worker->staging[1];
+        rc = rs_stream_read(worker->stream[1], -1, &file, box, other, &worker->cursor, err);
     } else {
         rc = rs_file_read_box(&worker->io, &file, box, worker->staging[1], &other, &worker->cursor, err);
     }
@@ -109,26 +112,44 @@ static resplit_status compare_whole(rs_worker *worker, const rs_step *step, cons
     return RESPLIT_OK;
 }
 
+/* Of a source that is one stream, for all workers; its end is looked at, too. */
+static resplit_status run_steps(rs_run *run, resplit_error *err)
+{
+    static const int64_t first[RS_MAX_NDIM];
+    rs_stream stream;
+    if (!run->problem->source.sequential) {
+        return rs_run_steps(run, err);
+    }
+    run->stream = &stream;
+    resplit_status rc = rs_stream_open(&stream, run->source->path, err);
+    rc = rc == RESPLIT_OK ? rs_run_steps(run, err) : rc;
+    rc = rc == RESPLIT_OK ? rs_stream_finish(&stream, rs_files_bytes(&run->sources, first), run->options, err) : rc;
+    rs_stream_close(&stream);
+    return rc;
+}
+
 resplit_status rs_run_compare(const rs_problem *problem, const rs_plan *plan, const resplit_array *a,
                               const resplit_array *b, const resplit_run_options *options, resplit_difference *out,
                               resplit_error *err)
 {
     comparison c = {.swap_size = a->dtype.byteorder == b->dtype.byteorder ? 0 : a->dtype.swap_size, .found = out};
+    resplit_array plain[2];
     rs_run run = {.problem = problem,
                   .plan = plan,
-                  .source = a,
-                  .target = b,
+                  .source = rs_array_seen(a, problem->source.sequential, &plain[0]),
+                  .target = rs_array_seen(b, problem->target.sequential, &plain[1]),
                   .options = options,
                   .sink = compare_unit,
                   .whole_sink = compare_whole,
                   .sliced = true,
+                  .compares = true,
                   .sink_state = &c};
     rs_direct direct;
     *out = (resplit_difference){.equal = true};
     RS_TRY(rs_run_direct(options, &direct, err));
-    rs_files_init(&run.sources, a, a->path, false, direct);
-    rs_files_init(&run.targets, b, b->path, false, direct);
-    resplit_status rc = rs_run_steps(&run, err);
+    rs_files_init(&run.sources, run.source, a->path, false, direct);
+    rs_files_init(&run.targets, run.target, b->path, false, direct);
+    resplit_status rc = plan->kind == RS_PLAN_COPY ? rs_run_blocks(&run, err) : run_steps(&run, err);
     (void)rs_files_release(&run.targets, NULL);
     return rc;
 }

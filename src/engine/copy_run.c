@@ -114,9 +114,9 @@ static resplit_status check_run(rs_run *run, const rs_output *output, resplit_er
 {
     static const int64_t first[RS_MAX_NDIM];
     RS_TRY(check_fingerprint(run, err));
-    if (run->stream != NULL && run->problem->n_elements == run->source->info.n_elements) {
-        /* also when an earlier run had read it: it did not see the end */
-        RS_TRY(rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), err));
+    if (run->stream
+        != NULL) { /* also of a region, and when an earlier run had read it all: the checksum is at the end */
+        RS_TRY(rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), run->options, err));
     }
     return (run->problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_pack_target(
                run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err)

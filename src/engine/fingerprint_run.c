@@ -21,6 +21,8 @@ static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const
 resplit_status rs_run_fingerprint(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
                                   const resplit_run_options *options, uint64_t *out, resplit_error *err)
 {
+    resplit_array plain;
+    array = rs_array_seen(array, problem->source.sequential, &plain);
     rs_run run = {.problem = problem,
                   .plan = plan,
                   .source = array,

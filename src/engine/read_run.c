@@ -65,7 +65,7 @@ resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const
     (void)rs_files_release(&run.targets, NULL);
     if (rc == RESPLIT_OK && streamed && problem->n_elements == array->info.n_elements) {
         static const int64_t first[RS_MAX_NDIM];
-        rc = rs_stream_finish(&stream, rs_files_bytes(&run.sources, first), err);
+        rc = rs_stream_finish(&stream, rs_files_bytes(&run.sources, first), options, err);
     }
     if (streamed) {
         rs_stream_close(&stream);

@@ -78,6 +78,7 @@ struct rs_worker {
     char *staging[2];
     char path[2][RS_PATH_MAX];
     rs_coder *decoder, *encoder; /* of encoded blocks; else NULL */
+    rs_stream *stream[2];        /* of a copy: the block at hand of source and target, read forwards; else NULL */
     rs_cursor cursor;            /* of the write at hand */
     rs_cursor spilled;           /* by the read at hand */
     resplit_losses losses;       /* by casts */
@@ -106,6 +107,7 @@ struct rs_run {
     bool sliced;               /* the sink wants no more than a staging area at a time */
     bool only_reads;           /* the target stands for the source: none of its blocks is coded */
     bool unsummed;             /* nobody asks for the fingerprint */
+    bool compares;             /* the sink reads the target */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */
     rs_progress resumed; /* what an earlier run had done */

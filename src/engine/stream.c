@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SKIP = 16 << 10 }; /* bytes passed over at once */
+enum {
+    SKIP = 16 << 10,   /* bytes passed over at once */
+    REPORT = 32 << 20, /* bytes between two reports */
+};
 
 static resplit_status read_stored(void *payload, char *bytes, int64_t room, int64_t *n, resplit_error *err)
 {
@@ -105,12 +108,23 @@ resplit_status rs_stream_read(rs_stream *s, int64_t turn, const rs_block_file *f
     return rc;
 }
 
-resplit_status rs_stream_finish(rs_stream *s, int64_t bytes, resplit_error *err)
+/* All that was asked for is done; but whoever waits can stop us. */
+static resplit_status report(const resplit_run_options *options, resplit_error *err)
+{
+    bool stop = options != NULL && options->progress != NULL && options->progress(1, 1, 0, options->payload) != 0;
+    return stop ? rs_fail(err, RESPLIT_ECANCELED, "cancelled") : RESPLIT_OK;
+}
+
+resplit_status rs_stream_finish(rs_stream *s, int64_t bytes, const resplit_run_options *options, resplit_error *err)
 {
     char skipped[SKIP];
-    int64_t got = 0;
+    int64_t got = 0, told = s->at;
     while (s->at < bytes) {
         RS_TRY(take(s, skipped, rs_min(SKIP, bytes - s->at), err));
+        if (s->at - told >= REPORT) {
+            told = s->at;
+            RS_TRY(report(options, err));
+        }
     }
     RS_TRY(rs_gunzip_read(s->gunzip, skipped, 1, &got, err));
     return got == 0 ? RESPLIT_OK

@@ -36,7 +36,8 @@ resplit_status rs_stream_read(rs_stream *stream, int64_t turn, const rs_block_fi
 /* Nobody waits any longer: somebody failed. */
 void rs_stream_abort(rs_stream *stream);
 
-/* Does the stream end after `bytes`, and is its checksum right? Reads what is left of it. */
-resplit_status rs_stream_finish(rs_stream *stream, int64_t bytes, resplit_error *err);
+/* Does the stream end after `bytes`, and is its checksum right? Reads what is left of it; options, which may be NULL, can stop that. */
+resplit_status rs_stream_finish(rs_stream *stream, int64_t bytes, const resplit_run_options *options,
+                                resplit_error *err);
 
 #endif

@@ -93,7 +93,8 @@ struct resplit_array {
     struct resplit_array *files; /* owned; the grid of files, when blocks are parts of them; else NULL */
     int64_t stride;              /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
     struct rs_nifti *nifti;      /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
-    struct rs_minc *minc;        /* owned; what is known of such an image; NULL: not MINC */
+    bool exact_heads; /* of NIfTI that was opened: block files have, byte for byte, the heads that are made for them */
+    struct rs_minc *minc;   /* owned; what is known of such an image; NULL: not MINC */
     struct rs_space *space; /* owned; where elements are, as Zarr metadata say; of a target: of its whole source, along
                                    the target's axes; NULL: nobody knows */
     bool ome;               /* a target: a group that is an OME-Zarr image, and the array its level RS_OME_LEVEL */
@@ -236,6 +237,13 @@ int64_t rs_array_coded_bytes(const resplit_array *array);
 
 /* The array as if its blocks were plain, not encoded: borrows everything. Only NIfTI files can be seen so. */
 void rs_array_plain(const resplit_array *array, resplit_array *out);
+static inline const resplit_array *rs_array_seen(const resplit_array *array, bool as_plain, resplit_array *plain)
+{
+    if (as_plain) {
+        rs_array_plain(array, plain);
+    }
+    return as_plain ? plain : array;
+}
 static inline bool rs_array_can_be_plain(const resplit_array *array)
 {
     return array->encoded && array->nifti != NULL;

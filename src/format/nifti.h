@@ -184,6 +184,7 @@ typedef struct rs_nifti_difference {
     const char *field; /* NULL: none */
     char has[80], wants[80];
     const char *noted; /* the first field that differs but may: that of the first block is kept. NULL: none */
+    bool exact;        /* all bytes of both are the same */
 } rs_nifti_difference;
 
 /* Is `block` the header of the box of `whole` that begins at `start`? Positions may be off by the rounding of reals. */

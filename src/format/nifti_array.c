@@ -58,6 +58,21 @@ static resplit_status keep_known(resplit_array *array, const rs_box *box, const 
     return rc;
 }
 
+/* The header of the first block becomes that of the whole, and is looked at from there. */
+static resplit_status widen(resplit_array *array, const rs_box *box, const int64_t *shape, resplit_error *err)
+{
+    rs_nifti first;
+    rs_nifti_difference found = {.exact = false};
+    resplit_status rc = rs_nifti_copy(array->nifti, &first, err);
+    if (rc == RESPLIT_OK) {
+        rs_nifti_widen(array->nifti, shape);
+        rc = rs_nifti_compare(array->nifti, box->lo, first.shape, &first, &found, err);
+    }
+    array->exact_heads = found.exact;
+    rs_nifti_release(&first);
+    return rc;
+}
+
 static resplit_status take_first(resplit_array *array, const rs_box *box, const char *shown, rs_head *head,
                                  resplit_error *err)
 {
@@ -70,6 +85,7 @@ static resplit_status take_first(resplit_array *array, const rs_box *box, const 
     array->format = head->format;
     array->encoded = head->encoded;
     RS_TRY(keep_known(array, box, head->nifti, &kept, err));
+    array->exact_heads = kept;
     if (!kept) {
         if (array->nifti != NULL) {
             rs_nifti_release(array->nifti);
@@ -78,7 +94,7 @@ static resplit_status take_first(resplit_array *array, const rs_box *box, const 
         array->nifti = head->nifti;
         head->nifti = NULL;
         whole_shape(array, shape);
-        rs_nifti_widen(array->nifti, shape);
+        return widen(array, box, shape, err);
     }
     return RESPLIT_OK;
 }
@@ -99,6 +115,7 @@ resplit_status rs_nifti_check_block(resplit_array *array, int64_t number, const 
                        first, head->encoded ? "not" : "compressed");
     }
     RS_TRY(rs_nifti_compare(array->nifti, box->lo, shape, head->nifti, &found, err));
+    array->exact_heads = array->exact_heads && found.exact;
     if (found.field != NULL) {
         return rs_fail(
             err, RESPLIT_EFORMAT,
@@ -148,6 +165,25 @@ resplit_status rs_array_set_encoded(resplit_array *array, int64_t most, int64_t 
     array->info.stored_bytes = all;
     array->info.n_stored = array->info.n_blocks;
     return set_coding(array, false, most, (double)all / (double)rs_max(1, array->info.bytes), err);
+}
+
+/* Who names a level wants that one, which the files do not tell. */
+static bool keeps_codec(const resplit_array *target)
+{
+    return target->wished_codec == NULL || strcmp(target->wished_codec, "gzip") == 0;
+}
+
+bool rs_nifti_is_verbatim(const resplit_array *source, const resplit_array *target)
+{
+    const rs_nifti *a = source->nifti, *b = target->nifti;
+    bool same = source->encoded && target->encoded && source->exact_heads && source->offsets == NULL
+                && source->data_offset == target->data_offset && target->cast.kind == RS_CAST_NONE
+                && keeps_codec(target) && a->version == b->version && a->pair == b->pair && a->head.n == b->head.n
+                && memcmp(a->head.s, b->head.s, a->head.n) == 0;
+    for (int d = 0; d < source->layout.ndim; d++) {
+        same = same && target->origin[d] == 0 && target->info.shape[d] == source->info.shape[d];
+    }
+    return same;
 }
 
 /* ---- Targets --------------------------------------------------------------------------------- */

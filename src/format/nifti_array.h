@@ -15,6 +15,9 @@ resplit_status rs_nifti_data_name(const char *path, rs_text *out, resplit_error 
 resplit_status rs_nifti_check_block(resplit_array *array, int64_t number, const rs_box *box, const char *shown,
                                     const char *first, rs_head *head, resplit_error *err);
 
+/* Are blocks of a target, on the grid of its source, the same files? */
+bool rs_nifti_is_verbatim(const resplit_array *source, const resplit_array *target);
+
 /* Fills what is special to a target. Before it is cut and named: order, compression; then its header; when it is finished: costs. */
 resplit_status rs_nifti_array_begin(const char *path, const resplit_array *source, const resplit_target *target,
                                     const int64_t *shape, resplit_array *array, resplit_error *err);

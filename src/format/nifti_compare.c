@@ -178,6 +178,7 @@ resplit_status rs_nifti_compare(const rs_nifti *whole, const int64_t *start, con
     if (rc == RESPLIT_OK && (block->version != whole->version || !same_order(block, whole))) {
         say_kind(out, block->version != whole->version ? "version" : "byte order", block, whole);
     } else if (rc == RESPLIT_OK) {
+        out->exact = wants.head.n == block->head.n && memcmp(wants.head.s, block->head.s, wants.head.n) == 0;
         compare_fields(&wants, block, out);
         (void)(out->field == NULL && same_qform(whole, &wants, block, out) && same_sform(whole, &wants, block, out)
                && same_time(whole, &wants, block, out));

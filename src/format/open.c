@@ -160,6 +160,7 @@ static resplit_status fill_from_head(const char *path, resplit_array *array, con
     array->dtype = file.head.dtype; /* moved */
     file.head.dtype = (rs_dtype){0};
     array->nifti = file.head.nifti; /* moved */
+    array->exact_heads = array->nifti != NULL;
     file.head.nifti = NULL;
     array->format = file.head.format != NULL ? file.head.format : array->format;
     rc = rs_array_cut(array, file.head.ndim, file.head.shape, NULL, err);

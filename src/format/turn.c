@@ -69,6 +69,9 @@ resplit_status rs_array_align(const resplit_array *a, const resplit_array *b, re
     rs_text notes = {0};
     int turn[RS_MAX_NDIM];
     *out = a;
+    if (a->nifti != NULL && b->nifti != NULL) { /* which list axes alike, wherever these lead */
+        return RESPLIT_OK;
+    }
     resplit_status rc = rs_array_space(a, &of_a, &notes, err);
     rc = rc == RESPLIT_OK ? rs_array_space(b, &of_b, &notes, err) : rc;
     if (rc == RESPLIT_OK && of_a != NULL && of_b != NULL && match_names(of_a, of_b, turn)) {

@@ -267,6 +267,9 @@ static bool is_uniform(const resplit_array *array)
 
 bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
 {
+    if (a->nifti != NULL && b->nifti != NULL) {
+        return rs_nifti_is_verbatim(a, b);
+    }
     if (!is_uniform(a) || !is_uniform(b) || a->layout.ndim != b->layout.ndim) {
         return false;
     }

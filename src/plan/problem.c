@@ -104,10 +104,12 @@ void rs_problem_unpack(rs_problem *problem, uint32_t unpacked)
             sides[i]->coding = (rs_coding){.item = sides[i]->coding.item};
         }
     }
-    if ((unpacked & RS_STREAMED_SOURCE) != 0) {
-        problem->source.atomic = false;
-        problem->source.sequential = true;
-        problem->source.coding = (rs_coding){.coder = RS_STREAM_BYTES, .ratio = problem->source.coding.ratio};
+    for (int i = 0; i < 2; i++) {
+        if ((unpacked & (i == 0 ? RS_STREAMED_SOURCE : RS_STREAMED_TARGET)) != 0) {
+            sides[i]->atomic = false;
+            sides[i]->sequential = true;
+            sides[i]->coding = (rs_coding){.coder = RS_STREAM_BYTES, .ratio = sides[i]->coding.ratio};
+        }
     }
 }
 

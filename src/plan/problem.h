@@ -30,7 +30,8 @@ typedef struct rs_problem {
 enum {
     RS_UNPACKED_SOURCE = 1,      /* unpacked into a file */
     RS_UNPACKED_TARGET = 2,      /* written plain, then packed */
-    RS_STREAMED_SOURCE = 4,      /* of one block: read forwards, once */
+    RS_STREAMED_SOURCE = 4,      /* each block is read forwards, once */
+    RS_STREAMED_TARGET = 8,      /* the same, of one that is compared with */
     RS_STREAM_BYTES = 192 << 10, /* that a stream takes */
 };
 

@@ -14,7 +14,8 @@ from recovery import SEED
 
 SHAPE = (256, 160, 150)
 CASES = {
-    "packed": ("in.nii.gz", "out.nii.gz", ()),
+    "packed": ("in.nii.gz", "out.nii.gz", ("--codec", "gzip:6")),
+    "copied": ("in.nii.gz", "out.nii.gz", ()),
     "grid": ("in.nii.gz", "out", ("--chunks", "100,70,60", "--pattern", "{0}_{1}_{2}.nii")),
     "packed_grid": ("in.nii", "out", ("--chunks", "100,70,60", "--codec", "gzip:6")),
     "pair": ("in.nii.gz", "out.hdr", ()),
