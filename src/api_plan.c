@@ -48,7 +48,8 @@ static resplit_status describe_side(const char *path, const resplit_array *array
 {
     const resplit_info *info = &array->info;
     RS_TRY(rs_path_to_write(path, info->path, &out->path, err));
-    RS_TRY(add_dataset(info->dataset, &out->path, err));
+    RS_TRY(
+        add_dataset(array->minc == NULL ? info->dataset : NULL, &out->path, err)); /* an image is at one place only */
     RS_TRY(copy_text(info->format, &out->format, err));
     RS_TRY(copy_text(info->pattern, &out->pattern, err));
     for (int d = 0; d < info->ndim; d++) {

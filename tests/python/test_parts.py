@@ -15,6 +15,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+import minc_support
 from conftest import blocks_of, check_blocks, name_of, same, sample, write_blocks, written
 from recovery import PART, SEED, boot, no_preload, slow_disk
 from zarr_support import read as read_zarr
@@ -584,3 +585,21 @@ def test_a_partition_of_a_shared_file_that_was_killed_goes_on(run, resplit_path,
         run(*args, "--part", f"{k}/3", "--resume")
     run("finish", "out.npy", "--quiet")
     assert same(np.load(tmp_path / "out.npy"), array)
+
+
+def test_minc_pieces_and_files(run, tmp_path):
+    array = np.random.default_rng(1).integers(0, 200, (20, 24, 30)).astype("u1")
+    axes = [minc_support.Axis(name, n) for name, n in zip(("zspace", "yspace", "xspace"), array.shape)]
+    minc_support.write(tmp_path / "in.mnc", array, axes)
+    for name, options in (("pieces", ["--chunks", "8,9,10"]), ("one.mnc", ["--codec", "none"]),
+                          ("chunks.mnc", ["--chunks", "8,8,8", "--codec", "none"])):
+        run("plan", "in.mnc", name, *options, "--memory", "8MiB", "--parts", 3, "--save", "p.json")
+        make_parts(run, random.Random(2), 3, ["run", "p.json", "--quiet"])
+        run("finish", "p.json", "--quiet")
+        assert not (tmp_path / (name + PART)).exists()
+        if name.endswith(".mnc"):
+            with h5py.File(tmp_path / name) as file:
+                assert np.array_equal(file["minc-2.0/image/0/image"][...], array)
+    for index, _, values in blocks_of(array, (8, 9, 10)):
+        with h5py.File(tmp_path / "pieces" / ("%d_%d_%d.mnc" % index)) as file:
+            assert np.array_equal(file["minc-2.0/image/0/image"][...], values)
