@@ -141,6 +141,10 @@ resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const 
 
 /* ---- One dataset: hdf5_open.c ---- */
 
+/* In a child process, as a new array; dataset NULL: the only one, or the image of MINC. */
+resplit_status rs_hdf5_open_here(const char *path, const char *dataset, const resplit_spec *spec, resplit_array *array,
+                                 resplit_error *err);
+
 /* Of a file of `size` bytes that is open, as a new array. */
 resplit_status rs_hdf5_read_dataset(hid_t file, const char *path, int64_t size, const char *name, resplit_array *array,
                                     resplit_error *err);

@@ -346,7 +346,7 @@ static resplit_status read_minc(const opening *o, resplit_error *err)
     return array->minc->notes.n > 0 ? rs_text_add(&array->notes, err, "%s", array->minc->notes.s) : RESPLIT_OK;
 }
 
-static resplit_status open_array(const char *path, const char *dataset, const resplit_spec *spec, resplit_array *array,
+resplit_status rs_hdf5_open_here(const char *path, const char *dataset, const resplit_spec *spec, resplit_array *array,
                                  resplit_error *err)
 {
     struct stat st;
@@ -378,62 +378,5 @@ static resplit_status open_array(const char *path, const char *dataset, const re
     }
     end_opening(&o);
     array->info.dataset = array->hdf5->dataset;
-    return rc;
-}
-
-/* ---- Apart ------------------------------------------------------------------------------------ */
-
-typedef struct request {
-    const char *path, *dataset;
-    const resplit_spec *spec;
-    resplit_array *array;
-} request;
-
-static resplit_status open_here(void *payload, resplit_error *err)
-{
-    const request *r = payload;
-    rs_hdf5_session session;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = open_array(r->path, r->dataset, r->spec, r->array, err);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
-static void pass(rs_wire *wire, void *payload)
-{
-    rs_array_pass(wire, ((request *)payload)->array);
-}
-
-static void answer(rs_wire *wire, void *payload)
-{
-    const resplit_array *array = ((request *)payload)->array;
-    if (array->hdf5->through) {
-        rs_hdf5_answer(wire, array);
-    }
-}
-
-resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const resplit_spec *spec, resplit_array **out,
-                                  resplit_error *err)
-{
-    rs_child *child = NULL;
-    if (spec != NULL && spec->pattern != NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and has no pattern of names", path);
-    }
-    RS_TRY(rs_array_new(out, err));
-    request r = {path, dataset, spec, *out};
-    rs_apart task = {.subject = path, .work = open_here, .pass = pass, .answer = answer, .payload = &r};
-    resplit_status rc = rs_hdf5_apart(task, &child, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_array_take(*out, err);
-    }
-    if (rc == RESPLIT_OK && (*out)->hdf5->through) {
-        (*out)->hdf5->reader = child;
-        child = NULL;
-    }
-    rs_child_end(child);
-    if (rc != RESPLIT_OK) {
-        rs_array_close(*out);
-        *out = NULL;
-    }
     return rc;
 }

@@ -102,12 +102,12 @@ def make_netcdf(folder):
     return "in.nc", "data"
 
 
-def make_grid(folder):
+def make_grid(folder, **options):
     """One of four files is damaged."""
     values = sample((6, 10), "<u2")
     (folder / "grid").mkdir()
     for i in range(4):
-        make(folder / "grid", OLD, values[i:i + 2, 5 * (i % 2):][:, :5], f"{i // 2}_{i % 2}.h5", alone=True)
+        make(folder / "grid", OLD, values[i:i + 2, 5 * (i % 2):][:, :5], f"{i // 2}_{i % 2}.h5", alone=True, **options)
     return "grid/1_0.h5", "data"
 
 
@@ -132,8 +132,11 @@ KINDS = {
     "minc": make_minc,
     "netcdf": make_netcdf,
     "grid": make_grid,
+    "grid in chunks": lambda f: make_grid(f, chunks=(1, 5)),
+    "grid in coded chunks": lambda f: make_grid(f, chunks=(2, 5), **CODED),
 }
-OPENED = {"part of a virtual": "in.h5:/data", "other part of a virtual": "in.h5:/data", "minc": "in.mnc", "grid": "grid"}
+OPENED = {"part of a virtual": "in.h5:/data", "other part of a virtual": "in.h5:/data", "minc": "in.mnc",
+          **{kind: "grid" for kind in KINDS if kind.startswith("grid")}}
 TARGETS = ["out.npy", "out.h5", "out.zarr"]
 
 
@@ -195,7 +198,7 @@ class Hostile:
 
     def read(self):
         """What h5py says of it, as it is now."""
-        if self.kind != "grid":
+        if self.opened != "grid":
             return self.oracle(self.folder / self.whole, self.dataset)
         found = [self.oracle(self.folder / "grid" / f"{i}_{j}.h5", "data") for i, j in ((0, 0), (0, 1), (1, 0), (1, 1))]
         if any("why" in f or f["shape"] != (2, 5) for f in found):
