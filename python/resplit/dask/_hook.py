@@ -34,8 +34,8 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from . import _log
 from ._move import Move, memory_of
 from ._pieces import NotOurs, Shape, grid_pieces
-from ._sinks import StackSink, sink_of
 from ._stored import LazyArray
+from ._targets import StackSink, sink_of
 from ._trace import Tracer, bind
 
 OLDEST = "2025.4.0"

@@ -18,7 +18,7 @@ import numpy as np
 from .. import _api, _words
 from .._array import Array, describe, open_array
 from ._pieces import NotOurs, Piece, Shape, cuts, tiles
-from ._sinks import Sink, beside, by_source, plain, roi_of
+from ._sinks import Sink, beside, by_source, folder_beside, plain, roi_of
 from ._stored import Stored, opened
 
 _ENGINE = threading.Lock()  # one budget: one run at a time in a process
@@ -56,6 +56,7 @@ class Move:
             if self.sink.is_source(piece.source):
                 raise NotOurs(f"{self.sink.path} is both read and written")
         self.sink.probe()
+        self._check_place()
         whole = self._whole()
         if _are_files(self.pieces) and self.sink.takes(whole):
             self.way = "links"
@@ -75,6 +76,15 @@ class Move:
         )
         self.sink.check(whole, grid, self.memory)
         return self
+
+    def _check_place(self) -> None:
+        """Temporary files are renamed to their places, so they have to be on the same file system."""
+        if not os.path.isabs(self.sink.path):
+            return  # it is in memory
+        folder, _ = folder_beside(self.sink.path)
+        target = self.sink.path if os.path.isdir(self.sink.path) else os.path.dirname(self.sink.path)
+        if not os.access(folder, os.W_OK) or os.stat(folder).st_dev != os.stat(target).st_dev:
+            raise NotOurs(f"nothing can be made in '{folder}' and moved to '{target}'")
 
     def _whole(self) -> Piece:
         n = len(self.shape)
