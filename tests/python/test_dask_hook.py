@@ -243,7 +243,7 @@ def test_a_concatenation_where_chunks_end(data):
         zarr.create_array(f"in{i}.zarr", shape=SHAPE, chunks=(7, 15, 20), dtype=data.dtype)[...] = data + i
     array = da.concatenate([da.from_zarr(f"in{i}.zarr") for i in range(2)], axis=2)
     taken_over(lambda: array.rechunk((24, 30, 10)).to_zarr("out.zarr"))
-    assert resplit.dask.explain()[-1].endswith("pieces: 2")
+    assert resplit.dask.explain()[-1].endswith("portions: 2")
     equal(zarr.open_array("out.zarr")[...], np.concatenate([data, data + 1], axis=2))
 
 

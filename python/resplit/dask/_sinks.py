@@ -19,7 +19,7 @@ import numpy as np
 from .. import _api
 from .._array import Array
 from .._errors import ResplitError
-from ._pieces import NotOurs, Piece, Shape
+from ._portions import NotOurs, Portion, Shape
 from ._stored import Stored
 
 Indices = Iterator[tuple[tuple[int, ...], tuple[int, ...]]]
@@ -51,22 +51,22 @@ def beside(path: str) -> Iterator[str]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def by_source(piece: Piece, values: Any, others: Any = 1) -> list[Any]:
+def by_source(portion: Portion, values: Any, others: Any = 1) -> list[Any]:
     """Values for axes of the target, as values for axes of the source; `others` for those that are gone."""
-    found = [others] * len(piece.origin)
-    for axis, value in zip(piece.axes, values):
+    found = [others] * len(portion.origin)
+    for axis, value in zip(portion.axes, values):
         if axis is not None:
             found[axis] = value
     return found
 
 
-def roi_of(piece: Piece) -> tuple[slice, ...]:
-    return tuple(slice(a, a + n) for a, n in zip(*piece.source_box()))
+def roi_of(portion: Portion) -> tuple[slice, ...]:
+    return tuple(slice(a, a + n) for a, n in zip(*portion.source_box()))
 
 
-def plain(piece: Piece) -> bool:
+def plain(portion: Portion) -> bool:
     """Has the target the axes of the source?"""
-    return piece.axes == tuple(range(len(piece.origin)))
+    return portion.axes == tuple(range(len(portion.origin)))
 
 
 class Sink:
@@ -84,11 +84,11 @@ class Sink:
     extents: Shape  # of the whole array
     lengths: tuple[Any, ...]
 
-    def takes(self, piece: Piece) -> bool:
-        """Can the piece be made without any other?"""
-        for d, axis in enumerate(piece.axes):
-            lo = self.start[d] + piece.at[d]
-            hi = lo + piece.shape[d]
+    def takes(self, portion: Portion) -> bool:
+        """Can the portion be made without any other?"""
+        for d, axis in enumerate(portion.axes):
+            lo = self.start[d] + portion.at[d]
+            hi = lo + portion.shape[d]
             if axis is None and self.lengths[d] != 1:
                 return False
             if lo % self.lengths[d] or hi != self.extents[d] and hi % self.lengths[d]:
@@ -99,8 +99,8 @@ class Sink:
         """Is it the array that is read? Some of it would be replaced before it is."""
         return os.path.realpath(self.path) == os.path.realpath(stored.path)
 
-    def options(self, piece: Piece) -> dict[str, Any]:
-        """Of the engine, which makes the blocks of a piece."""
+    def options(self, portion: Portion) -> dict[str, Any]:
+        """Of the engine, which makes the blocks of a portion."""
         raise NotImplementedError
 
     def name(self, folder: str) -> str:
@@ -110,26 +110,26 @@ class Sink:
     def probe(self) -> None:
         """Is this a place that we can write to as its owner would?"""
 
-    def check(self, piece: Piece, source: Array, memory: int) -> None:
+    def check(self, portion: Portion, source: Array, memory: int) -> None:
         """Is there a plan?"""
         try:
-            _api.plan(source, self.name("."), memory=memory, roi=roi_of(piece), **self.options(piece))
+            _api.plan(source, self.name("."), memory=memory, roi=roi_of(portion), **self.options(portion))
         except (ResplitError, ValueError, TypeError) as error:
             raise NotOurs(f"no plan was found: {error}") from None
 
-    def take(self, piece: Piece, source: Array, memory: int) -> None:
-        """Makes the blocks of a piece and moves them to their places."""
+    def take(self, portion: Portion, source: Array, memory: int) -> None:
+        """Makes the blocks of a portion and moves them to their places."""
         with beside(self.path) as folder:
             made = self.name(folder)
-            _api.resplit(source, made, memory=memory, roi=roi_of(piece), **self.options(piece))
-            self.move(piece, made, memory)
+            _api.resplit(source, made, memory=memory, roi=roi_of(portion), **self.options(portion))
+            self.move(portion, made, memory)
 
-    def move(self, piece: Piece, made: str, memory: int) -> None:
+    def move(self, portion: Portion, made: str, memory: int) -> None:
         raise NotImplementedError
 
-    def blocks(self, piece: Piece) -> Indices:
-        """Of each block of a piece: its indices among those that were made, and at its place."""
-        first = [(s + a) // n for s, a, n in zip(self.start, piece.at, self.lengths)]
-        counts = [-(-extent // n) for extent, n in zip(piece.shape, self.lengths)]
+    def blocks(self, portion: Portion) -> Indices:
+        """Of each block of a portion: its indices among those that were made, and at its place."""
+        first = [(s + a) // n for s, a, n in zip(self.start, portion.at, self.lengths)]
+        counts = [-(-extent // n) for extent, n in zip(portion.shape, self.lengths)]
         for index in itertools.product(*map(range, counts)):
-            yield tuple(by_source(piece, index, 0)), tuple(map(sum, zip(first, index)))
+            yield tuple(by_source(portion, index, 0)), tuple(map(sum, zip(first, index)))

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _api
 from .._array import Array, open_array
 from .._errors import ResplitError
-from ._pieces import NotOurs, Piece, Shape
+from ._portions import NotOurs, Portion, Shape
 from ._sinks import Sink, by_source, plain, roi_of
 from ._stored import Stored, is_a, path_of
 
@@ -37,7 +37,7 @@ class ZarrSink(Sink):
         self.lengths = tuple(getattr(array, "shards", None) or array.chunks)
         self._found: dict[str, Any] | None = None
 
-    def options(self, piece: Piece) -> dict[str, Any]:
+    def options(self, portion: Portion) -> dict[str, Any]:
         if self._found is None:
             try:
                 array = open_array(self.path)
@@ -46,24 +46,26 @@ class ZarrSink(Sink):
             if array.order is None:
                 raise NotOurs(f"{self.path} has its elements in an order that is neither C nor F")
             self._found = {"format": array.format, "codec": array.codec or "none", "order": array.order}
-        found = dict(self._found, chunks=by_source(piece, self.array.chunks), write_empty=not self.leaves_out(piece))
+        found = dict(
+            self._found, chunks=by_source(portion, self.array.chunks), write_empty=not self.leaves_out(portion)
+        )
         if getattr(self.array, "shards", None):
-            found["shards"] = by_source(piece, self.array.shards)
+            found["shards"] = by_source(portion, self.array.shards)
         return found
 
-    def leaves_out(self, piece: Piece) -> bool:
+    def leaves_out(self, portion: Portion) -> bool:
         """May blocks that hold nothing but a fill value be left out? The engine has that of the source, or 0."""
         if self.array.fill_value is None or getattr(getattr(self.array, "config", None), "write_empty_chunks", False):
             return False
-        fill = _fill_value(piece.source, self.dtype)
+        fill = _fill_value(portion.source, self.dtype)
         return fill is not None and np.array(self.array.fill_value, self.dtype).tobytes() == fill
 
     def name(self, folder: str) -> str:
         return os.path.join(folder, "made.zarr")
 
-    def takes(self, piece: Piece) -> bool:
+    def takes(self, portion: Portion) -> bool:
         sharded = getattr(self.array, "shards", None) is not None
-        return super().takes(piece) and (plain(piece) or not sharded)
+        return super().takes(portion) and (plain(portion) or not sharded)
 
     def probe(self) -> None:
         """Makes an array of one chunk and looks whether it is like ours."""
@@ -71,16 +73,16 @@ class ZarrSink(Sink):
             raise NotOurs(f"{self.path} is read-only")
         n = len(self.extents)
         empty = np.broadcast_to(np.zeros((), self.dtype), self.lengths)
-        piece = Piece(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, self.lengths)
+        portion = Portion(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, self.lengths)
         with tempfile.TemporaryDirectory() as folder:
             made = self.name(folder)
             try:
-                _api.resplit(empty, made, sync="none", **dict(self.options(piece), write_empty=False))
+                _api.resplit(empty, made, sync="none", **dict(self.options(portion), write_empty=False))
             except (ResplitError, ValueError, TypeError) as error:
                 raise NotOurs(f"no array like {self.path} can be made: {error}") from None
-            self.compare(made, piece)
+            self.compare(made, portion)
 
-    def compare(self, made: str, piece: Piece) -> Any:
+    def compare(self, made: str, portion: Portion) -> Any:
         """The array that the engine made, if its chunks can be ours."""
         import zarr
 
@@ -90,15 +92,15 @@ class ZarrSink(Sink):
         for fact in facts:
             if _text(mine.get(fact)) != _text(other.get(fact)):
                 raise NotOurs(f"{self.path} has {fact} {mine.get(fact)}, and we would write {other.get(fact)}")
-        wanted = tuple(by_source(piece, self.lengths))
+        wanted = tuple(by_source(portion, self.lengths))
         if tuple(getattr(array, "shards", None) or array.chunks) != wanted:
             raise NotOurs(f"{self.path} has chunks of {self.lengths}, and we would write {array.chunks}")
         return array
 
-    def move(self, piece: Piece, made: str, memory: int) -> None:
-        array = self.compare(made, piece)
+    def move(self, portion: Portion, made: str, memory: int) -> None:
+        array = self.compare(made, portion)
         filled = _bytes(array.fill_value, self.dtype) == _bytes(self.array.fill_value, self.dtype)
-        for index, place in self.blocks(piece):
+        for index, place in self.blocks(portion):
             old = os.path.join(made, array.metadata.encode_chunk_key(index))
             new = os.path.join(self.path, self.array.metadata.encode_chunk_key(place))
             if os.path.exists(old):
@@ -153,7 +155,7 @@ class Hdf5Sink(Sink):
     def name(self, folder: str) -> str:
         return os.path.join(folder, "made.h5:/data") if self.dataset.chunks else os.path.join(folder, "made.npy")
 
-    def options(self, piece: Piece) -> dict[str, Any]:
+    def options(self, portion: Portion) -> dict[str, Any]:
         if not self.dataset.chunks:
             return {"order": "C"}
         if self._codec is None:
@@ -161,7 +163,7 @@ class Hdf5Sink(Sink):
                 self._codec = open_array(f"{self.path}:{self.dataset.name}").codec or "none"
             except (ResplitError, OSError) as error:
                 raise NotOurs(f"{self.path}:{self.dataset.name} cannot be opened: {error}") from None
-        return {"chunks": by_source(piece, self.lengths), "codec": self._codec, "format": "hdf5"}
+        return {"chunks": by_source(portion, self.lengths), "codec": self._codec, "format": "hdf5"}
 
     def probe(self) -> None:
         if self.dataset.file.mode == "r":
@@ -175,8 +177,8 @@ class Hdf5Sink(Sink):
         with tempfile.TemporaryDirectory() as folder:
             made = self.name(folder)
             try:
-                piece = Piece(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, empty.shape)
-                _api.resplit(empty, made, sync="none", **self.options(piece))
+                portion = Portion(Stored("<memory>"), tuple(range(n)), (0,) * n, (0,) * n, empty.shape)
+                _api.resplit(empty, made, sync="none", **self.options(portion))
             except (ResplitError, ValueError, TypeError) as error:
                 raise NotOurs(f"no dataset like {self.path}:{self.dataset.name} can be made: {error}") from None
             with self.opened(made):
@@ -196,13 +198,13 @@ class Hdf5Sink(Sink):
                 raise NotOurs(f"chunks are {self.lengths}, and we would write {dataset.chunks}")
             yield dataset
 
-    def move(self, piece: Piece, made: str, memory: int) -> None:
+    def move(self, portion: Portion, made: str, memory: int) -> None:
         if self.dataset.chunks is None:
-            return self._copy(piece, made, memory)
+            return self._copy(portion, made, memory)
         with self.opened(made) as dataset:
             if dataset.chunks is None:
-                return self._copy(piece, made, memory)
-            for index, place in self.blocks(piece):
+                return self._copy(portion, made, memory)
+            for index, place in self.blocks(portion):
                 at = tuple(i * n for i, n in zip(index, dataset.chunks))
                 to = tuple(i * n for i, n in zip(place, self.lengths))
                 if dataset.id.get_chunk_info_by_coord(at).size:
@@ -213,15 +215,15 @@ class Hdf5Sink(Sink):
                         dataset.fillvalue
                     )
 
-    def _copy(self, piece: Piece, made: str, memory: int) -> None:
+    def _copy(self, portion: Portion, made: str, memory: int) -> None:
         array = open_array(made)
         rows = max(1, memory // 4 // max(1, array.nbytes // max(1, array.shape[0])))
-        lead = next((d for d, axis in enumerate(piece.axes) if axis == 0), None)
+        lead = next((d for d, axis in enumerate(portion.axes) if axis == 0), None)
         for at in range(0, array.shape[0], rows):
             stop = min(at + rows, array.shape[0])
             data = array.read((slice(at, stop), *(slice(None),) * (array.ndim - 1)), memory=memory // 2)
-            shape = list(piece.shape)
-            box = [slice(s + a, s + a + n) for s, a, n in zip(self.start, piece.at, piece.shape)]
+            shape = list(portion.shape)
+            box = [slice(s + a, s + a + n) for s, a, n in zip(self.start, portion.at, portion.shape)]
             if lead is not None:
                 shape[lead] = stop - at
                 box[lead] = slice(box[lead].start + at, box[lead].start + stop)
@@ -252,16 +254,16 @@ class MemorySink(Sink):
         file = getattr(self.array, "filename", None)
         return file is not None and os.path.realpath(file) == os.path.realpath(stored.path)
 
-    def check(self, piece: Piece, source: Array, memory: int) -> None:
+    def check(self, portion: Portion, source: Array, memory: int) -> None:
         pass
 
-    def take(self, piece: Piece, source: Array, memory: int) -> None:
+    def take(self, portion: Portion, source: Array, memory: int) -> None:
         box: list[Any] = []
-        for axis, s, a, n in zip(piece.axes, self.start, piece.at, piece.shape):
+        for axis, s, a, n in zip(portion.axes, self.start, portion.at, portion.shape):
             box.append(s + a if axis is None else slice(s + a, s + a + n))
         view = self.array[tuple(box)]
-        gone = [s for s in range(len(piece.origin)) if s not in piece.axes]
-        source.read(roi_of(piece), out=np.expand_dims(view, gone) if gone else view, memory=memory)
+        gone = [s for s in range(len(portion.origin)) if s not in portion.axes]
+        source.read(roi_of(portion), out=np.expand_dims(view, gone) if gone else view, memory=memory)
 
 
 class StackSink(Sink):
@@ -275,17 +277,17 @@ class StackSink(Sink):
     def is_source(self, stored: Stored) -> bool:
         return os.path.realpath(stored.path).startswith(os.path.realpath(os.path.dirname(self.path)) + os.sep)
 
-    def takes(self, piece: Piece) -> bool:
-        return plain(piece) and piece.shape == self.extents
+    def takes(self, portion: Portion) -> bool:
+        return plain(portion) and portion.shape == self.extents
 
-    def options(self, piece: Piece) -> dict[str, Any]:
+    def options(self, portion: Portion) -> dict[str, Any]:
         chunks = [self.cuts if d == self.axis else n for d, n in enumerate(self.extents)]
         return {"chunks": chunks, "format": "npy", "order": "C", "pattern": f"{{{self.axis}}}.npy"}
 
     def name(self, folder: str) -> str:
         return os.path.join(folder, "made")
 
-    def move(self, piece: Piece, made: str, memory: int) -> None:
+    def move(self, portion: Portion, made: str, memory: int) -> None:
         for i, path in enumerate(self.paths):
             os.replace(os.path.join(made, f"{i}.npy"), path)
 
