@@ -103,6 +103,21 @@ def test_regions(source, data):
     equal(target[...], expected)
 
 
+def test_an_array_of_a_group(data):
+    """Nothing else in the group is touched, its copies of metadata neither."""
+    zarr.create_group("in.zarr").create_array("a/b", shape=SHAPE, chunks=(5, 30, 7), dtype=data.dtype)[...] = data
+    group = zarr.create_group("out.zarr", attributes={"title": "x"})
+    group.create_array("deep/c", shape=SHAPE, chunks=(24, 5, 5), dtype=data.dtype)
+    zarr.consolidate_metadata("out.zarr")
+    with open("out.zarr/zarr.json", "rb") as file:
+        before = file.read()
+    target = zarr.open_group("out.zarr", mode="r+")["deep/c"]
+    taken_over(lambda: da.from_zarr("in.zarr", component="a/b").rechunk((24, 5, 5)).store(target))
+    with open("out.zarr/zarr.json", "rb") as file:
+        assert file.read() == before
+    equal(zarr.open_group("out.zarr")["deep/c"][...], data)
+
+
 def test_many_arrays_at_once(source, data):
     array = da.from_zarr(source)
     targets = [zarr.create_array(f"out{i}.zarr", shape=SHAPE, chunks=c, dtype=data.dtype) for i, c in enumerate([(24, 5, 5), (3, 30, 20)])]
@@ -228,7 +243,7 @@ def test_a_concatenation_where_chunks_end(data):
         zarr.create_array(f"in{i}.zarr", shape=SHAPE, chunks=(7, 15, 20), dtype=data.dtype)[...] = data + i
     array = da.concatenate([da.from_zarr(f"in{i}.zarr") for i in range(2)], axis=2)
     taken_over(lambda: array.rechunk((24, 30, 10)).to_zarr("out.zarr"))
-    assert resplit.dask.explain()[-1].endswith("pieces: 2")
+    assert resplit.dask.explain()[-1].endswith("portions: 2")
     equal(zarr.open_array("out.zarr")[...], np.concatenate([data, data + 1], axis=2))
 
 
@@ -400,7 +415,7 @@ def test_an_old_dask(monkeypatch):
 
 def test_one_budget_for_all_threads(source, data, monkeypatch):
     """Two stores of one graph do not run at the same time: their budget is one."""
-    from resplit.dask._sinks import ZarrSink
+    from resplit.dask._targets import ZarrSink
 
     take, at_work, most = ZarrSink.take, [], []
 

@@ -36,11 +36,12 @@ def registered():
     resplit.xarray.unregister()
 
 
-def check(path, expected, runs, **options):
+def check(path, expected, runs, consolidated=True):
+    """With copies of metadata, which xarray writes before data are stored."""
     stats = resplit.dask.stats()
     assert (stats.taken, stats.runs) == (runs, runs), resplit.dask.explain()
     resplit.xarray.unregister()
-    with xr.open_zarr(path, **options) as found:
+    with xr.open_zarr(path, consolidated=consolidated) as found:
         xr.testing.assert_identical(found.load(), expected)
     no_remains()
 

@@ -33,9 +33,9 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from . import _log
 from ._move import Move, memory_of
-from ._pieces import NotOurs, Shape, grid_pieces
-from ._sinks import StackSink, sink_of
+from ._portions import NotOurs, Shape, grid_portions
 from ._stored import LazyArray
+from ._targets import StackSink, sink_of
 from ._trace import Tracer, bind
 
 OLDEST = "2025.4.0"
@@ -74,11 +74,11 @@ def rewrite(graph: HighLevelGraph, memory: int) -> HighLevelGraph:
         layers[name] = _replacement(graph.layers[name], moves)
         dependencies[name] = set()
         for move in moves:
-            way = {"direct": "", "links": ", files linked to a grid", "stage": ", gathered in a temporary grid"}[
+            way = {"direct": "", "link": ", files linked to a grid", "gather": ", gathered in a temporary grid"}[
                 move.way
             ]
             _log.decide(
-                True, f"{name}: taken over, {move.shape} into {move.sink.path}, pieces: {len(move.pieces)}{way}"
+                True, f"{name}: taken over, {move.shape} into {move.sink.path}, portions: {len(move.portions)}{way}"
             )
     return HighLevelGraph(layers, dependencies)
 
@@ -147,8 +147,8 @@ def _read_stores(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
     for (_, shape), block in blocks:
         if getattr(block, "shape", None) != shape:
             raise NotOurs(f"a block of shape {getattr(block, 'shape', None)} is stored at a place of shape {shape}")
-    start, shape, pieces = grid_pieces((at, block) for (at, _), block in blocks)
-    move = Move(sink_of(target, start), shape, pieces, memory, _in_order(locks + tracer.locks))
+    start, shape, portions = grid_portions((at, block) for (at, _), block in blocks)
+    move = Move(sink_of(target, start), shape, portions, memory, _in_order(locks + tracer.locks))
     return [move.prepare()]
 
 
@@ -188,9 +188,9 @@ def _read_stack(tracer: Tracer, layer: Any, memory: int) -> list[Move]:
     lengths = tuple(block.shape[axis] for block in blocks)
     starts = itertools.accumulate(lengths, initial=0)
     placed = [(tuple(at if d == axis else 0 for d in range(len(b.shape))), b) for at, b in zip(starts, blocks)]
-    _, shape, pieces = grid_pieces(placed)
-    dtype = pieces[0].source.open().dtype
-    move = Move(StackSink(paths, axis, lengths, shape, dtype), shape, pieces, memory, _in_order(tracer.locks))
+    _, shape, portions = grid_portions(placed)
+    dtype = portions[0].source.open().dtype
+    move = Move(StackSink(paths, axis, lengths, shape, dtype), shape, portions, memory, _in_order(tracer.locks))
     return [move.prepare()]
 
 

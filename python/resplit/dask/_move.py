@@ -17,68 +17,78 @@ import numpy as np
 
 from .. import _api, _words
 from .._array import Array, describe, open_array
-from ._pieces import NotOurs, Piece, Shape, cuts, tiles
-from ._sinks import Sink, beside, by_source, plain, roi_of
+from ._portions import NotOurs, Portion, Shape, cuts, tiles
+from ._sinks import Sink, beside, by_source, folder_beside, plain, roi_of
 from ._stored import Stored, opened
 
 _ENGINE = threading.Lock()  # one budget: one run at a time in a process
 SHARE = 0.6  # of the limit of a worker; Dask spills at 0.6, pauses at 0.8 and kills at 0.95
-_CHECKED = 64  # pieces that are planned for before anything is done
+_CHECKED = 64  # portions that are planned for before anything is done
 
 
 @dataclass
 class Move:
-    """Pieces of stored arrays that go to a sink.
+    """Portions of stored arrays that go to a sink.
 
     Attributes
     ----------
     way : str
-        ``"direct"``: each piece is made at its place. ``"links"``: pieces are whole .npy files, which are a grid.
-        ``"stage"``: pieces are first gathered as blocks of a grid in a temporary folder, since some blocks of the
+        ``"direct"``: each portion is made at its place. ``"link"``: portions are whole .npy files, which are a grid.
+        ``"gather"``: portions are first gathered as blocks of a grid in a temporary folder, since some blocks of the
         target are made of several.
     """
 
     sink: Sink
     shape: Shape
-    pieces: tuple[Piece, ...]
+    portions: tuple[Portion, ...]
     memory: int
     locks: list[Any] = field(default_factory=list)
     way: str = "direct"
 
     def prepare(self) -> Move:
         """Finds the way, and makes sure as far as can be known that it will work."""
-        if not self.pieces or math.prod(self.shape) == 0:
+        if not self.portions or math.prod(self.shape) == 0:
             raise NotOurs("there is nothing to store")
-        for piece in self.pieces:
-            array = opened(piece.source)
+        for portion in self.portions:
+            array = opened(portion.source)
             if array.dtype != self.sink.dtype:
                 raise NotOurs(f"{array.dtype} is stored as {self.sink.dtype}")
-            if self.sink.is_source(piece.source):
+            if self.sink.is_source(portion.source):
                 raise NotOurs(f"{self.sink.path} is both read and written")
         self.sink.probe()
+        self._check_place()
         whole = self._whole()
-        if _are_files(self.pieces) and self.sink.takes(whole):
-            self.way = "links"
-        elif all(self.sink.takes(piece) for piece in self.pieces):
-            for piece in self.pieces[:_CHECKED]:
-                self.sink.check(piece, opened(piece.source), self.memory)
+        if _are_files(self.portions) and self.sink.takes(whole):
+            self.way = "link"
+        elif all(self.sink.takes(portion) for portion in self.portions):
+            for portion in self.portions[:_CHECKED]:
+                self.sink.check(portion, opened(portion.source), self.memory)
             return self
         elif self.sink.takes(whole):
-            self.way = "stage"
+            self.way = "gather"
         else:
             raise NotOurs("what is stored does not begin and end where chunks of the target do")
         grid = describe(
             self.shape,
             self.sink.dtype,
-            chunks=cuts(self.pieces, self.shape),
-            format="npy" if self.way == "links" else "raw",
+            chunks=cuts(self.portions, self.shape),
+            format="npy" if self.way == "link" else "raw",
         )
         self.sink.check(whole, grid, self.memory)
         return self
 
-    def _whole(self) -> Piece:
+    def _check_place(self) -> None:
+        """Temporary files are renamed to their places, so they have to be on the same file system."""
+        if not os.path.isabs(self.sink.path):
+            return  # it is in memory
+        folder, _ = folder_beside(self.sink.path)
+        target = self.sink.path if os.path.isdir(self.sink.path) else os.path.dirname(self.sink.path)
+        if not os.access(folder, os.W_OK) or os.stat(folder).st_dev != os.stat(target).st_dev:
+            raise NotOurs(f"nothing can be made in '{folder}' and moved to '{target}'")
+
+    def _whole(self) -> Portion:
         n = len(self.shape)
-        return Piece(Stored("<grid>"), tuple(range(n)), (0,) * n, (0,) * n, self.shape)
+        return Portion(Stored("<grid>"), tuple(range(n)), (0,) * n, (0,) * n, self.shape)
 
     def run(self) -> None:
         with ExitStack() as stack:
@@ -87,58 +97,58 @@ class Move:
             stack.enter_context(_ENGINE)
             self.memory = min(self.memory, memory_of_worker() or self.memory)
             if self.way == "direct":
-                for piece in self.pieces:
-                    self.sink.take(piece, piece.source.open(), self.memory)
+                for portion in self.portions:
+                    self.sink.take(portion, portion.source.open(), self.memory)
                 return
-            with beside(self.sink.path if os.path.isabs(self.sink.path) else "stage") as folder:
-                gather = link if self.way == "links" else copy
-                grid = gather(folder, self.pieces, self.shape, self.sink.dtype, self.memory)
+            with beside(self.sink.path if os.path.isabs(self.sink.path) else "gather") as folder:
+                gather = link if self.way == "link" else copy
+                grid = gather(folder, self.portions, self.shape, self.sink.dtype, self.memory)
                 self.sink.take(self._whole(), grid, self.memory)
 
 
-def _are_files(pieces: tuple[Piece, ...]) -> bool:
+def _are_files(portions: tuple[Portion, ...]) -> bool:
     """Are they whole .npy files that make up a grid?"""
-    for piece in pieces:
-        stored = piece.source
-        if not isinstance(stored, Stored) or dict(stored.spec).get("format") != "npy" or not plain(piece):
+    for portion in portions:
+        stored = portion.source
+        if not isinstance(stored, Stored) or dict(stored.spec).get("format") != "npy" or not plain(portion):
             return False
-        if any(piece.origin) or opened(stored).shape != piece.shape:
+        if any(portion.origin) or opened(stored).shape != portion.shape:
             return False
-    return len(pieces) > 1 and tiles([(piece.at, piece.shape) for piece in pieces])
+    return len(portions) > 1 and tiles([(portion.at, portion.shape) for portion in portions])
 
 
-# ---- Gathering pieces ----------------------------------------------------------------------------
+# ---- Gathering portions ----------------------------------------------------------------------------
 
 
-def link(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
+def link(folder: str, portions: tuple[Portion, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
     """A grid of files that are somewhere else."""
-    grid = Cells(shape, cuts(pieces, shape))
-    for piece in pieces:
-        first, _ = grid.range_of(piece)
-        os.symlink(os.path.abspath(piece.source.path), os.path.join(folder, grid.name(first, "npy")))
+    grid = Cells(shape, cuts(portions, shape))
+    for portion in portions:
+        first, _ = grid.range_of(portion)
+        os.symlink(os.path.abspath(portion.source.path), os.path.join(folder, grid.name(first, "npy")))
     return grid.open(folder, "npy", dtype)
 
 
-def copy(folder: str, pieces: tuple[Piece, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
-    """A grid of raw blocks, made piece by piece. Raw: a block has as many axes as whoever opens it says."""
-    grid = Cells(shape, cuts(pieces, shape))
-    for i, piece in enumerate(pieces):
-        first, lengths = grid.range_of(piece)
-        made = os.path.join(folder, f"piece-{i}")
-        axes = len(piece.origin)
+def copy(folder: str, portions: tuple[Portion, ...], shape: Shape, dtype: np.dtype[Any], memory: int) -> Array:
+    """A grid of raw blocks, made portion by portion. Raw: a block has as many axes as whoever opens it says."""
+    grid = Cells(shape, cuts(portions, shape))
+    for i, portion in enumerate(portions):
+        first, lengths = grid.range_of(portion)
+        made = os.path.join(folder, f"portion-{i}")
+        axes = len(portion.origin)
         _api.resplit(
-            piece.source.open(),
+            portion.source.open(),
             made,
             memory=memory,
-            roi=roi_of(piece),
-            chunks=by_source(piece, lengths),
+            roi=roi_of(portion),
+            chunks=by_source(portion, lengths),
             format="raw",
             order="C",
             pattern="_".join(f"{{{d}}}" for d in range(axes)) + ".raw" if axes else None,
             sync="none",
         )
         for index in np.ndindex(*map(len, lengths)):
-            old = "_".join(map(str, by_source(piece, index, 0))) + ".raw"
+            old = "_".join(map(str, by_source(portion, index, 0))) + ".raw"
             name = grid.name([a + b for a, b in zip(first, index)], "raw")
             os.rename(os.path.join(made, old), os.path.join(folder, name))
     return grid.open(folder, "raw", dtype)
@@ -151,13 +161,13 @@ class Cells:
         self.shape, self.lengths = shape, lengths
         self.starts = [{at: i for i, at in enumerate([0, *itertools.accumulate(axis)][:-1])} for axis in lengths]
 
-    def range_of(self, piece: Piece) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Index of the first cell of a piece, and lengths of its cells."""
-        first = [starts[at] for starts, at in zip(self.starts, piece.at)]
+    def range_of(self, portion: Portion) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Index of the first cell of a portion, and lengths of its cells."""
+        first = [starts[at] for starts, at in zip(self.starts, portion.at)]
         lengths = []
         for d, i in enumerate(first):
             stop = i
-            while sum(self.lengths[d][i:stop]) < piece.shape[d]:
+            while sum(self.lengths[d][i:stop]) < portion.shape[d]:
                 stop += 1
             lengths.append(self.lengths[d][i:stop])
         return first, lengths

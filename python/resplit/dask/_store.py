@@ -20,7 +20,7 @@ from .._words import Memory
 from . import _log
 from ._hook import optimize
 from ._move import Cells, _are_files, copy, link, memory_of
-from ._pieces import NotOurs, Piece
+from ._portions import NotOurs, Portion
 from ._sinks import beside, plain, roi_of
 from ._stored import LazyArray
 from ._trace import trace_array
@@ -125,14 +125,14 @@ def store(
     path, budget = os.fspath(dst), memory_of(memory)
     options.setdefault("chunks", _chunks_for(path, x, options))
     try:
-        _, shape, pieces = trace_array(x)
-        if not pieces:
+        _, shape, portions = trace_array(x)
+        if not portions:
             raise NotOurs("there is nothing to store")
     except NotOurs as reason:
         _log.decide(False, f"{path}: computed by dask, since {reason}")
         return _write(x, path, budget, compute or {}, options)
-    _log.decide(True, f"{path}: taken over, {shape}, pieces: {len(pieces)}")
-    return _move(pieces, x, path, budget, options)
+    _log.decide(True, f"{path}: taken over, {shape}, portions: {len(portions)}")
+    return _move(portions, x, path, budget, options)
 
 
 def _chunks_for(path: str, x: da.Array, options: dict[str, Any]) -> Any:
@@ -148,13 +148,13 @@ def _chunks_for(path: str, x: da.Array, options: dict[str, Any]) -> Any:
     return x.chunks
 
 
-def _move(pieces: tuple[Piece, ...], x: da.Array, path: str, memory: int, options: dict[str, Any]) -> Result:
-    (first, *others) = pieces
+def _move(portions: tuple[Portion, ...], x: da.Array, path: str, memory: int, options: dict[str, Any]) -> Result:
+    (first, *others) = portions
     if not others and plain(first):
         return _finish(first.source.open(), path, memory, roi=roi_of(first), **options)
     with beside(path) as folder:
-        gather = link if _are_files(pieces) else copy
-        return _finish(gather(folder, pieces, x.shape, x.dtype, memory), path, memory, **options)
+        gather = link if _are_files(portions) else copy
+        return _finish(gather(folder, portions, x.shape, x.dtype, memory), path, memory, **options)
 
 
 def _write(x: da.Array, path: str, memory: int, compute: dict[str, Any], options: dict[str, Any]) -> Result:

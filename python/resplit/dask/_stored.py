@@ -15,7 +15,7 @@ import numpy as np
 from .. import _slicing, _sources
 from .._array import Array, open_array
 from .._errors import BudgetError, ResplitError
-from ._pieces import Block, NotOurs, index_block, whole
+from ._portions import Block, NotOurs, index_block, whole
 
 _TASK_MEMORY = 64 << 20
 

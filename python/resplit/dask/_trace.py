@@ -22,7 +22,7 @@ from dask._task_spec import Alias, DataNode, GraphNode, NestedContainer, Task, T
 from dask.core import reshapelist
 from dask.highlevelgraph import HighLevelGraph
 
-from ._pieces import Block, NotOurs, Shape, concatenate, grid_pieces, index_block, whole
+from ._portions import Block, NotOurs, Shape, concatenate, grid_portions, index_block, whole
 from ._stored import Stored, block_of, opened
 
 GETTERS = (dask.array.core.getter, dask.array.core.getter_nofancy, dask.array.core.getter_inline)
@@ -114,8 +114,8 @@ class Tracer:
         if layer.name not in self._known:
             keys = itertools.product([layer.name_input], *(range(len(c)) for c in layer.chunks_input))
             blocks = zip(starts_of(layer.chunks_input), map(self.block, keys))
-            _, shape, pieces = grid_pieces(blocks)
-            self._known[layer.name] = Block(shape, pieces)
+            _, shape, portions = grid_portions(blocks)
+            self._known[layer.name] = Block(shape, portions)
         start = [sum(c[:i]) for c, i in zip(layer.chunks, index)]
         return index_block(
             self._known[layer.name], tuple(slice(a, a + c[i]) for a, c, i in zip(start, layer.chunks, index))
@@ -151,11 +151,11 @@ def starts_of(chunks: Iterable[Iterable[int]]) -> Iterable[Shape]:
 
 
 def trace_array(array: dask.array.core.Array) -> tuple[Tracer, Shape, tuple[Any, ...]]:
-    """A collection, as pieces of stored arrays."""
+    """A collection, as portions of stored arrays."""
     tracer = Tracer(array.dask)
     keys = itertools.product([array.name], *map(range, array.numblocks))
     placed = [(at, tracer.block(key)) for at, key in zip(starts_of(array.chunks), keys)]
-    _, shape, pieces = grid_pieces(placed)
+    _, shape, portions = grid_portions(placed)
     if shape != array.shape:
         raise NotOurs(f"the array has shape {array.shape}, and its blocks make up {shape}")
-    return tracer, shape, pieces
+    return tracer, shape, portions

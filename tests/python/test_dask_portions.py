@@ -10,7 +10,7 @@ import resplit
 from dask_support import MEMORY, folder, taken_over  # noqa: F401
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from resplit.dask._pieces import NotOurs, Piece, concatenate, index_block, join, tiles, whole
+from resplit.dask._portions import NotOurs, Portion, concatenate, index_block, join, tiles, whole
 from resplit.dask._stored import LazyArray, Stored
 from resplit.dask._trace import trace_array
 
@@ -65,13 +65,13 @@ def programs(draw):
     return array
 
 
-def assembled(shape, pieces):
-    """By NumPy, from the pieces."""
+def assembled(shape, portions):
+    """By NumPy, from the portions."""
     out, written = np.zeros(shape, "i4"), np.zeros(shape, int)
-    for piece in pieces:
-        source = np.load(piece.source.path)[tuple(slice(a, a + n) for a, n in zip(*piece.source_box()))]
-        box = tuple(slice(a, a + n) for a, n in zip(piece.at, piece.shape))
-        out[box] = source.reshape(piece.shape)
+    for portion in portions:
+        source = np.load(portion.source.path)[tuple(slice(a, a + n) for a, n in zip(*portion.source_box()))]
+        box = tuple(slice(a, a + n) for a, n in zip(portion.at, portion.shape))
+        out[box] = source.reshape(portion.shape)
         written[box] += 1
     assert (written == 1).all()
     return out
@@ -79,9 +79,9 @@ def assembled(shape, pieces):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(programs())
-def test_pieces_are_what_dask_computes(folder, array):
-    _, shape, pieces = trace_array(array)
-    assert np.array_equal(assembled(shape, pieces), array.compute(scheduler="sync"))
+def test_portions_are_what_dask_computes(folder, array):
+    _, shape, portions = trace_array(array)
+    assert np.array_equal(assembled(shape, portions), array.compute(scheduler="sync"))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -116,21 +116,21 @@ def test_indices_that_are_refused(index):
         index_block(block(), index)
 
 
-def test_an_index_outside_has_no_pieces():
-    assert index_block(block(), (9,)).pieces == ()
+def test_an_index_outside_has_no_portions():
+    assert index_block(block(), (9,)).portions == ()
 
 
-def test_the_same_elements_twice_are_two_pieces():
+def test_the_same_elements_twice_are_two_portions():
     """Along a new axis, neighbours are not neighbours in the source."""
     one = index_block(block(), (None,))
     both = concatenate([[[one]], [[one]]])
-    assert both.shape == (2, 4, 6) and len(both.pieces) == 2
+    assert both.shape == (2, 4, 6) and len(both.portions) == 2
 
 
-def test_neighbours_become_one_piece():
+def test_neighbours_become_one_portion():
     halves = [index_block(block(), (slice(0, 4), slice(a, a + 3))) for a in (0, 3)]
     assert concatenate([halves]) == block()
-    assert len(concatenate([halves[::-1]]).pieces) == 2
+    assert len(concatenate([halves[::-1]]).portions) == 2
 
 
 def test_what_cannot_be_concatenated():
@@ -145,7 +145,7 @@ def test_boxes_that_are_no_grid():
     assert not tiles([((0, 0), (2, 2)), ((0, 0), (2, 2))])  # the same twice
     assert not tiles([((0, 0), (2, 2)), ((1, 0), (2, 2))])  # one over the other
     assert not tiles([((0, 0), (1, 1)), ((1, 1), (1, 1))])  # cells that nobody has
-    corner = [Piece(Stored("a"), (0, 1), at, at, (1, 1)) for at in ((0, 0), (0, 1), (1, 0))]
+    corner = [Portion(Stored("a"), (0, 1), at, at, (1, 1)) for at in ((0, 0), (0, 1), (1, 0))]
     assert len(join(corner)) == 3
 
 

@@ -23,7 +23,7 @@ class NotOurs(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class Portion:
     """A box of a stored array, and where it lies in a block.
 
     Attributes
@@ -44,11 +44,11 @@ class Piece:
     at: Shape
     shape: Shape
 
-    def moved(self, by: Sequence[int]) -> Piece:
+    def moved(self, by: Sequence[int]) -> Portion:
         return replace(self, at=tuple(map(operator.add, self.at, by)))
 
     def family(self) -> Hashable:
-        """The same for pieces that one copy of one box would bring: their source and the way from it are the same."""
+        """The same for portions that one copy of one box would bring: their source and the way from it are the same."""
         shift = list(self.origin)
         for axis, at in zip(self.axes, self.at):
             if axis is not None:
@@ -68,16 +68,16 @@ class Piece:
 
 @dataclass(frozen=True)
 class Block:
-    """What a task returns, as pieces that cover it exactly once."""
+    """What a task returns, as portions that cover it exactly once."""
 
     shape: Shape
-    pieces: tuple[Piece, ...]
+    portions: tuple[Portion, ...]
 
 
 def whole(source: Stored, shape: Sequence[int]) -> Block:
     """All of a stored array."""
     n = len(shape)
-    return Block(tuple(shape), (Piece(source, tuple(range(n)), (0,) * n, (0,) * n, tuple(shape)),))
+    return Block(tuple(shape), (Portion(source, tuple(range(n)), (0,) * n, (0,) * n, tuple(shape)),))
 
 
 # ---- Indexing ------------------------------------------------------------------------------------
@@ -119,23 +119,23 @@ def index_block(block: Block, index: Any) -> Block:
         start.append(lo)
         stop.append(max(lo, hi))
     shape = tuple(1 if d is None else stop[d] - start[d] for d in made)
-    found = (_cut(piece, start, stop, made) for piece in block.pieces)
-    return Block(shape, tuple(piece for piece in found if piece is not None))
+    found = (_cut(portion, start, stop, made) for portion in block.portions)
+    return Block(shape, tuple(portion for portion in found if portion is not None))
 
 
-def _cut(piece: Piece, start: Sequence[int], stop: Sequence[int], made: Sequence[int | None]) -> Piece | None:
-    """What of a piece is in a box of its block, in the axes of the result; None: nothing."""
-    lo = tuple(map(max, piece.at, start))
-    hi = tuple(min(a + n, b) for a, n, b in zip(piece.at, piece.shape, stop))
+def _cut(portion: Portion, start: Sequence[int], stop: Sequence[int], made: Sequence[int | None]) -> Portion | None:
+    """What of a portion is in a box of its block, in the axes of the result; None: nothing."""
+    lo = tuple(map(max, portion.at, start))
+    hi = tuple(min(a + n, b) for a, n, b in zip(portion.at, portion.shape, stop))
     if any(a >= b for a, b in zip(lo, hi)):
         return None
-    origin = list(piece.origin)
-    for axis, before, after in zip(piece.axes, piece.at, lo):
+    origin = list(portion.origin)
+    for axis, before, after in zip(portion.axes, portion.at, lo):
         if axis is not None:
             origin[axis] += after - before
-    return Piece(
-        piece.source,
-        tuple(None if d is None else piece.axes[d] for d in made),
+    return Portion(
+        portion.source,
+        tuple(None if d is None else portion.axes[d] for d in made),
         tuple(origin),
         tuple(0 if d is None else lo[d] - start[d] for d in made),
         tuple(1 if d is None else hi[d] - lo[d] for d in made),
@@ -166,31 +166,31 @@ def _concatenate(parts: Any, axis: int, depth: int) -> Block:
         raise NotOurs("lists that are concatenated are not of one depth")
     blocks = [_concatenate(part, axis + 1, depth) for part in parts]
     shape = list(blocks[0].shape)
-    pieces: list[Piece] = []
+    portions: list[Portion] = []
     extent = 0
     for block in blocks:
         if block.shape[:axis] + block.shape[axis + 1 :] != tuple(shape[:axis] + shape[axis + 1 :]):
             raise NotOurs(f"blocks of shapes {blocks[0].shape} and {block.shape} are concatenated")
         by = [extent if d == axis else 0 for d in range(depth)]
-        pieces += [piece.moved(by) for piece in block.pieces]
+        portions += [portion.moved(by) for portion in block.portions]
         extent += block.shape[axis]
     shape[axis] = extent
-    return Block(tuple(shape), join(pieces))
+    return Block(tuple(shape), join(portions))
 
 
-def join(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The same in fewer pieces: of each family one, where its boxes tile a box."""
-    families: dict[Hashable, list[Piece]] = {}
-    for piece in pieces:
-        families.setdefault(piece.family(), []).append(piece)
+def join(portions: Iterable[Portion]) -> tuple[Portion, ...]:
+    """The same in fewer portions: of each family one, where its boxes tile a box."""
+    families: dict[Hashable, list[Portion]] = {}
+    for portion in portions:
+        families.setdefault(portion.family(), []).append(portion)
     return tuple(itertools.chain.from_iterable(_join_family(family) for family in families.values()))
 
 
-def _join_family(family: list[Piece]) -> list[Piece]:
-    first = min(family, key=lambda piece: piece.at)
-    if len(family) == 1 or not tiles([(piece.at, piece.shape) for piece in family]):
+def _join_family(family: list[Portion]) -> list[Portion]:
+    first = min(family, key=lambda portion: portion.at)
+    if len(family) == 1 or not tiles([(portion.at, portion.shape) for portion in family]):
         return family
-    stop = [max(piece.at[d] + piece.shape[d] for piece in family) for d in range(len(first.at))]
+    stop = [max(portion.at[d] + portion.shape[d] for portion in family) for d in range(len(first.at))]
     return [replace(first, shape=tuple(map(operator.sub, stop, first.at)))]
 
 
@@ -202,8 +202,8 @@ def tiles(boxes: Sequence[Box]) -> bool:
     return len(set(boxes)) == len(boxes) == math.prod(map(len, intervals))
 
 
-def grid_pieces(blocks: Iterable[tuple[Shape, Block]]) -> tuple[Shape, Shape, tuple[Piece, ...]]:
-    """An array from blocks and where they begin: where it begins itself, its shape, and its pieces."""
+def grid_portions(blocks: Iterable[tuple[Shape, Block]]) -> tuple[Shape, Shape, tuple[Portion, ...]]:
+    """An array from blocks and where they begin: where it begins itself, its shape, and its portions."""
     placed = [(at, block) for at, block in blocks]
     boxes = [(at, block.shape) for at, block in placed]
     if not boxes or not tiles(boxes):
@@ -212,16 +212,16 @@ def grid_pieces(blocks: Iterable[tuple[Shape, Block]]) -> tuple[Shape, Shape, tu
     stop = [max(at[d] + shape[d] for at, shape in boxes) for d in range(len(start))]
     shape = tuple(map(operator.sub, stop, start))
     by = [[a - b for a, b in zip(at, start)] for at, _ in boxes]
-    pieces = join(piece.moved(offset) for offset, (_, block) in zip(by, placed) for piece in block.pieces)
-    if sum(math.prod(piece.shape) for piece in pieces) != math.prod(shape):
-        raise NotOurs("pieces do not cover what is stored")
-    return start, shape, pieces
+    portions = join(portion.moved(offset) for offset, (_, block) in zip(by, placed) for portion in block.portions)
+    if sum(math.prod(portion.shape) for portion in portions) != math.prod(shape):
+        raise NotOurs("portions do not cover what is stored")
+    return start, shape, portions
 
 
-def cuts(pieces: Sequence[Piece], shape: Shape) -> list[tuple[int, ...]]:
-    """Lengths along each axis of the coarsest grid that has no cell in two pieces."""
+def cuts(portions: Sequence[Portion], shape: Shape) -> list[tuple[int, ...]]:
+    """Lengths along each axis of the coarsest grid that has no cell in two portions."""
     found = []
     for d, extent in enumerate(shape):
-        borders = sorted({0, extent, *(p.at[d] for p in pieces), *(p.at[d] + p.shape[d] for p in pieces)})
+        borders = sorted({0, extent, *(p.at[d] for p in portions), *(p.at[d] + p.shape[d] for p in portions)})
         found.append(tuple(b - a for a, b in itertools.pairwise(borders)))
     return found
