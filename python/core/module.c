@@ -70,6 +70,7 @@ static struct PyModuleDef definition = {
     .m_slots = slots,
 };
 
+PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
     return PyModuleDef_Init(&definition);

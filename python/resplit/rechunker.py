@@ -245,6 +245,8 @@ def _place_of(store: Any) -> str:
     """The folder of a store, of a group, or of a mapper of fsspec."""
     if _is_a(store, "zarr", "Group"):
         return path_of(store) or ""
+    if type(store).__name__ == "NestedDirectoryStore":  # would look for chunks elsewhere, and find none
+        raise ValueError("a NestedDirectoryStore has names of chunks of its own: give the path, or a DirectoryStore")
     return store_path(store)
 
 
@@ -252,8 +254,8 @@ def _make_groups(source: Any, place: str, names: Iterable[str]) -> None:
     """The groups of the target, with the attributes of the source's."""
     import zarr
 
-    version: Any = getattr(getattr(source, "metadata", None), "zarr_format", 2)
-    made = zarr.open_group(place, mode="a", zarr_format=version)
+    version = getattr(getattr(source, "metadata", None), "zarr_format", None)  # version 2 of the package tells none
+    made = zarr.open_group(place, mode="a", **({} if version is None else {"zarr_format": version}))
     made.attrs.update(source.attrs)
     paths = {"/".join(name.split("/")[:i]) for name in names for i in range(1, name.count("/") + 1)}
     for path in sorted(paths | set(_groups_below(source))):

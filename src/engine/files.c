@@ -58,7 +58,7 @@ resplit_status rs_files_release(rs_files *files, resplit_error *err)
 /* What is in the page cache is read from there, which is faster. */
 static bool wants_direct(const rs_files *files, int fd, int64_t bytes)
 {
-    if (files->direct == RS_DIRECT_OFF || bytes < RS_DIRECT_BLOCK) {
+    if (files->direct == RS_DIRECT_OFF || files->few || bytes < RS_DIRECT_BLOCK) {
         return false;
     }
     return files->write || files->direct == RS_DIRECT_ON || !rs_system_is_cached(fd, bytes);
@@ -137,7 +137,7 @@ static int open_both(const rs_files *files, int64_t bytes, const char *path, rs_
 #endif
     if (failed != 0) {
         (void)close(out->fd);
-    } else if (!files->write && out->direct < 0 && bytes >= RS_DIRECT_BLOCK) {
+    } else if (!files->write && !files->few && out->direct < 0 && bytes >= RS_DIRECT_BLOCK) {
         (void)posix_fadvise(out->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* 4.5 s become 2.3 s */
     }
     return failed;

@@ -29,6 +29,7 @@ typedef struct rs_files {
     const char *root; /* where the array is, or is being made; borrowed */
     bool write;       /* blocks are made when they are not there */
     rs_direct direct;
+    bool few; /* little of each is read: not worth asking what of it is in the page cache, nor reading ahead */
     struct rs_files *other; /* of the same run; NULL: none */
     pthread_mutex_t lock;
     pthread_cond_t change;

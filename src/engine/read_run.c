@@ -60,6 +60,7 @@ resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const
         }
     }
     rs_files_init(&run.sources, array, array->path, false, direct);
+    run.sources.few = direct == RS_DIRECT_AUTO && plan->predicted.bytes_read < RS_DIRECT_BLOCK;
     rs_files_init(&run.targets, array, array->path, false, direct); /* none is opened */
     resplit_status rc = rs_run_blocks(&run, err);
     (void)rs_files_release(&run.targets, NULL);

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -520,6 +521,28 @@ def test_several_threads(array):
     for thread in threads:
         thread.join()
     assert not failed
+
+
+def peak_of(code, tmp_path):
+    """Bytes by which a process grew while it ran the second part of some code, at most."""
+    setup, work = code.split("# ----")
+    script = (f"import resource, numpy as np, resplit\n{setup}\nfirst = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n{work}\n"
+              "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - first) * 1024)")
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, text=True)
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("work", [
+    'resplit.open("a.zarr").read(out=out, memory="16MiB")', 'resplit.open("a.npy").read(out=out, memory="16MiB")',
+    'resplit.open("a.zarr")[::2, ::3, 5]', 'resplit.resplit(out, "b.zarr", chunks=100, codec="zstd:1", memory="16MiB", sync="none")',
+    'resplit.fingerprint(out, memory="16MiB")', 'resplit.verify("a.zarr", out, memory="16MiB")'])
+def test_memory_is_kept(tmp_path, work):
+    """64 MB in budgets of 16 MiB: what there is beside, of the interpreter for one, is small."""
+    values = np.tile(np.arange(400, dtype="u1"), (400, 400, 1))
+    np.save("a.npy", values)
+    resplit.resplit(values, "a.zarr", chunks=(50, 50, 400), codec="zstd:1", **QUICK)
+    setup = 'out = np.ones((400, 400, 400), "u1"); resplit.open("a.zarr")[0, 0, 0]; resplit.fingerprint(out[:2, :2, :2])'
+    assert peak_of(f"{setup}\n# ----\n{work}", tmp_path) < (18 << 20)
 
 
 def test_the_words_of_the_library():
