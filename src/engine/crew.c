@@ -208,6 +208,11 @@ resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_err
     for (int i = 1; i < n; i++) {
         (void)pthread_join(run->workers[i].thread, NULL);
     }
+    if (n > 1 && !run->failed) { /* others may have ended after the one that reports */
+        (void)pthread_mutex_lock(&run->lock);
+        rs_run_report(&run->workers[0]);
+        (void)pthread_mutex_unlock(&run->lock);
+    }
     if (small) {
         (void)pthread_attr_destroy(&attributes);
     }

@@ -19,6 +19,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs")
 SLOW = {"chunks": (1, 256, 256), "codec": "bz2:9", "threads": 1, "memory": "32MiB", "sync": "none"}
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """A shell starts what is in the background with interrupts switched off, and Python leaves it at that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_soon(seconds=0.3):
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
