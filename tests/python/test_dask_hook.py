@@ -278,6 +278,23 @@ def test_later(source, data):
     equal(target[...], data)
 
 
+def test_a_source_that_changes_before_it_is_read(source, data, monkeypatch):
+    """Decided, and then another array is there: an error, and not some of its elements."""
+    from resplit.dask import _move
+
+    run = _move.Move.run
+
+    def late(move):
+        zarr.create_array("in.zarr", shape=(9, 30, 20), chunks=(5, 30, 7), dtype=data.dtype, overwrite=True)
+        run(move)
+
+    array = da.from_zarr(source).rechunk((24, 5, 20))
+    resplit.dask.self_test()
+    monkeypatch.setattr(_move.Move, "run", late)
+    with pytest.raises(RuntimeError, match=r"is \(9, 30, 20\) float32 now"), resplit.dask.optimize(memory=MEMORY):
+        array.to_zarr("out.zarr")
+
+
 # ---- Left alone ----------------------------------------------------------------------------------
 
 COMPUTED = {

@@ -86,6 +86,25 @@ def test_a_new_array_has_a_new_name(source, data):
     assert array.name != before and np.array_equal(array.compute(), data + 1)
 
 
+def test_blocks_that_come_later():
+    """What is read is what is there then, not what was there when the array was opened."""
+    target = zarr.create_array("late.zarr", shape=(8, 8), chunks=(4, 4), dtype="i4", fill_value=-1)
+    array = resplit.dask.open("late.zarr", chunks=(4, 8))
+    assert (array.compute() == -1).all()
+    for i in (0, 4):
+        target[i : i + 4] = i
+        assert np.array_equal(array.compute(), target[...])
+    target[2:6] = 9
+    assert np.array_equal(array.compute(), target[...])
+
+
+def test_an_array_that_became_another(source, data):
+    array = resplit.dask.open(source)
+    resplit.resplit(data[:20], source, chunks=(5, 30, 20), overwrite=True)
+    with pytest.raises(RuntimeError, match=r"is \(20, 30, 20\) int32 now, and was \(24, 30, 20\) int32"):
+        array.compute()
+
+
 # ---- Storing what was only moved -----------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ class Move:
     memory: int
     locks: list[Any] = field(default_factory=list)
     way: str = "direct"
+    shapes: dict[Stored, Shape] = field(default_factory=dict)  # of the sources, as they were found
 
     def prepare(self) -> Move:
         """Finds the way, and makes sure as far as can be known that it will work."""
@@ -51,6 +52,7 @@ class Move:
             raise NotOurs("there is nothing to store")
         for portion in self.portions:
             array = opened(portion.source)
+            self.shapes[portion.source] = array.shape
             if array.dtype != self.sink.dtype:
                 raise NotOurs(f"{array.dtype} is stored as {self.sink.dtype}")
             if self.sink.is_source(portion.source):
@@ -86,6 +88,15 @@ class Move:
         if not os.access(folder, os.W_OK) or os.stat(folder).st_dev != os.stat(target).st_dev:
             raise NotOurs(f"nothing can be made in '{folder}' and moved to '{target}'")
 
+    def _look_again(self) -> None:
+        """Between planning and running, on other machines even, an array may become another one."""
+        for stored, shape in self.shapes.items():
+            array = stored.open()
+            if array.shape != shape or array.dtype != self.sink.dtype:
+                raise RuntimeError(
+                    f"'{stored.path}' is {array.shape} {array.dtype} now, and was {shape} {self.sink.dtype} before"
+                )
+
     def _whole(self) -> Portion:
         n = len(self.shape)
         return Portion(Stored("<grid>"), tuple(range(n)), (0,) * n, (0,) * n, self.shape)
@@ -96,6 +107,7 @@ class Move:
                 stack.enter_context(lock)
             stack.enter_context(_ENGINE)
             self.memory = min(self.memory, memory_of_worker() or self.memory)
+            self._look_again()
             if self.way == "direct":
                 for portion in self.portions:
                     self.sink.take(portion, portion.source.open(), self.memory)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable
@@ -22,13 +21,11 @@ _TASK_MEMORY = 64 << 20
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored array: how to open it, and what was found when that was tried."""
+    """A stored array: how to open it."""
 
     path: str
     spec: tuple[tuple[str, Any], ...] = ()
-    memory: Any = field(
-        default=None, compare=False
-    )  # an array of NumPy that is nowhere else; `path` tells it from others
+    memory: Any = field(default=None, compare=False)  # an array that is nowhere else; `path` tells it from others
 
     def open(self) -> Array:
         if self.memory is not None:
@@ -41,13 +38,19 @@ class LazyArray:
 
     def __init__(self, path: str, spec: dict[str, Any]) -> None:
         self.path, self.spec = path, spec
-        array = self.array
+        array = open_array(path, **spec)
         self.shape, self.dtype, self.chunks = array.shape, array.dtype, array.chunks
         self.ndim = len(self.shape)
 
     @property
     def array(self) -> Array:
-        return _opened(self.path, _hashable(self.spec), _stamp(self.path))
+        array = _opened(self.path, _hashable(self.spec))
+        if (array.shape, array.dtype) != (self.shape, self.dtype):
+            raise RuntimeError(
+                f"'{self.path}' is {array.shape} {array.dtype} now, and was {self.shape} {self.dtype} "
+                "when it was opened: open it again"
+            )
+        return array
 
     def __getitem__(self, key: Any) -> Any:
         """As of the array, but with little memory beside: there are as many tasks at a time as Dask has threads."""
@@ -70,9 +73,24 @@ def _hashable(spec: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, freeze(value)) for name, value in spec.items())
 
 
-@functools.lru_cache(maxsize=64)
-def _opened(path: str, spec: tuple[tuple[str, Any], ...], stamp: Any) -> Array:
-    return open_array(path, **dict(spec))
+_kept: dict[Any, Array] = {}
+_KEPT = 64
+
+
+def _opened(path: str, spec: tuple[tuple[str, Any], ...]) -> Array:
+    """Opens an array, unless it is kept: with many blocks that takes longer than to read some of them.
+
+    One of Zarr is not kept: its chunks may come and change while its folder looks the same.
+    """
+    key = path, spec, _stamp(path)
+    array = _kept.get(key)
+    if array is None:
+        array = open_array(path, **dict(spec))
+        if not array.format.startswith("zarr"):
+            while len(_kept) >= _KEPT:
+                _kept.pop(next(iter(_kept)), None)
+            _kept[key] = array
+    return array
 
 
 def _stamp(path: str) -> Any:

@@ -18,13 +18,14 @@ from typing import Any
 import dask.array.chunk
 import dask.array.core
 import numpy as np
-from dask._task_spec import Alias, DataNode, GraphNode, NestedContainer, Task, TaskRef, convert_legacy_graph, identity
+from dask._task_spec import Alias, DataNode, GraphNode, NestedContainer, Task, TaskRef, convert_legacy_graph
 from dask.core import reshapelist
 from dask.highlevelgraph import HighLevelGraph
 
 from ._portions import Block, NotOurs, Shape, concatenate, grid_portions, index_block, whole
-from ._stored import Stored, block_of, opened
+from ._stored import Stored, block_of, is_a, opened
 
+_SHUFFLE = "distributed.shuffle._rechunk", "P2PRechunkLayer"
 GETTERS = (dask.array.core.getter, dask.array.core.getter_nofancy, dask.array.core.getter_inline)
 
 
@@ -32,9 +33,7 @@ class Tracer:
     """The blocks of a graph, found as they are asked for."""
 
     def __init__(self, graph: HighLevelGraph) -> None:
-        self.shuffles = {
-            name: layer for name, layer in graph.layers.items() if type(layer).__name__ == "P2PRechunkLayer"
-        }
+        self.shuffles = {name: layer for name, layer in graph.layers.items() if is_a(layer, *_SHUFFLE)}
         plain: dict[Any, Any] = {}
         for name, layer in graph.layers.items():
             if name not in self.shuffles:
@@ -129,7 +128,6 @@ _KNOWN: dict[Callable[..., Any], Callable[..., Any]] = {
     dask.array.core.concatenate3: lambda tracer, arrays: concatenate(arrays),
     dask.array.core.concatenate_shaped: Tracer._shaped,
     np.load: Tracer._load,
-    identity: lambda tracer, args: args[0] if len(args) == 1 else list(args),
 }
 
 
