@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -27,21 +26,23 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_soon(seconds=0.3):
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    return timer
+class Interrupt:
+    """A progress that is told of something done, and presses Ctrl-C, once."""
+
+    def __init__(self):
+        self.pressed = None
+
+    def __call__(self, done, total):
+        if done > total / 8 and self.pressed is None:
+            self.pressed = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_interrupted_and_resumed(tmp_path):
     array = sample((160, 256, 256), "u1")
     np.save(tmp_path / "a.npy", array)
-    begin = time.monotonic()
-    timer = interrupt_soon()
     with pytest.raises(KeyboardInterrupt) as stopped:
-        resplit.resplit(tmp_path / "a.npy", tmp_path / "b.zarr", **SLOW)
-    timer.join()
-    assert time.monotonic() - begin < 1.5, "it did not stop when it was asked to"
+        resplit.resplit(tmp_path / "a.npy", tmp_path / "b.zarr", progress=Interrupt(), **SLOW)
     assert any("resume=True" in note for note in stopped.value.__notes__)
     assert not (tmp_path / "b.zarr").exists()
     done = resplit.resplit(tmp_path / "a.npy", tmp_path / "b.zarr", resume=True, **{**SLOW, "threads": 2})
@@ -50,30 +51,25 @@ def test_interrupted_and_resumed(tmp_path):
     assert os.listdir(tmp_path) and not (tmp_path / "b.zarr.resplit-part").exists()
 
 
-@pytest.mark.parametrize("call", [resplit.fingerprint, lambda a: resplit.verify(a, a), lambda a: resplit.open(a).read()],
+@pytest.mark.parametrize("call", [resplit.fingerprint, lambda a, **k: resplit.verify(a, a, **k), lambda a, **k: resplit.open(a).read(**k)],
                          ids=["fingerprint", "verify", "read"])
 def test_what_only_reads_is_interrupted_too(tmp_path, call):
-    """Slow enough that one call is under way: each block takes some milliseconds."""
-    resplit.resplit(np.zeros((3000, 256, 256), "u1"), tmp_path / "a.zarr", **{**SLOW, "threads": 2, "write_empty": True})
+    resplit.resplit(np.zeros((1000, 256, 256), "u1"), tmp_path / "a.zarr", **{**SLOW, "threads": 2, "write_empty": True})
     begin = time.monotonic()
     call(tmp_path / "a.zarr")
-    whole = time.monotonic() - begin
-    timer = interrupt_soon(whole / 4)
-    begin = time.monotonic()
+    whole, interrupt = time.monotonic() - begin, Interrupt()
     with pytest.raises(KeyboardInterrupt):
-        call(tmp_path / "a.zarr")
-    timer.join()
-    assert time.monotonic() - begin < whole * 3 / 4
+        call(tmp_path / "a.zarr", progress=interrupt)
+    assert time.monotonic() - interrupt.pressed < whole + 1, "it did not stop when it was asked to"
 
 
 def test_a_process_ends(tmp_path):
     """As a user would: no traceback of C, and the exit code of an interrupt."""
-    np.save(tmp_path / "a.npy", sample((160, 256, 256), "u1"))
-    code = (f"import resplit; print('begin', flush=True); resplit.resplit({str(tmp_path / 'a.npy')!r}, "
-            f"{str(tmp_path / 'b.zarr')!r}, **{SLOW!r})")
+    np.save(tmp_path / "a.npy", sample((640, 256, 256), "u1"))
+    code = (f"import resplit; resplit.resplit({str(tmp_path / 'a.npy')!r}, {str(tmp_path / 'b.zarr')!r}, "
+            f"progress=lambda done, total: done and print('begun', flush=True), **{SLOW!r})")
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "begin\n"
-    time.sleep(0.3)
+    assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in said and "resume=True" in said
