@@ -26,5 +26,6 @@ fi
 
 ctest --test-dir "$build" --output-on-failure --no-tests=error --no-label-summary -j "$(nproc)" || status=1
 [ -n "${RESPLIT_SANITIZED:-}" ] || tools/package.sh build/venv || status=1
-build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 || status=1
+# a file is done by one process: what its tests share is made once
+build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 -n "$(nproc)" --dist loadfile || status=1
 exit $status
