@@ -26,8 +26,8 @@
 #define IS_SANITIZED 0
 #endif
 
-/* Of one step: more than any sound file needs, by far. */
-enum { PROCESSOR_SECONDS = 15, SECONDS = 600 };
+/* Of one step: more than any sound file needs, by far. Time that passes is not counted: a program may be suspended, a disk be slow. */
+enum { PROCESSOR_SECONDS = 15 };
 static const int64_t MEMORY = INT64_C(1) << 30, BYTES_A_SECOND = 4 << 20;
 
 struct rs_child {
@@ -42,7 +42,7 @@ struct rs_child {
 
 /* ---- In the child ------------------------------------------------------------------------------ */
 
-static bool is_apart, stays; /* only ever set in a child */
+static bool is_apart; /* only ever set in a child */
 
 bool rs_is_apart(void)
 {
@@ -78,8 +78,6 @@ static void limit_memory(int64_t more)
 static void limit_time(int64_t more)
 {
     (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = PROCESSOR_SECONDS + more}, NULL);
-    /* one that stays waits for questions, however long */
-    (void)setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = stays ? 0 : SECONDS + more}, NULL);
 }
 
 void rs_apart_go_on(int64_t work, int64_t memory)
@@ -96,7 +94,7 @@ void rs_apart_go_on(int64_t work, int64_t memory)
 /* What ends a child is to end it, whatever the program does with such signals. */
 static void reset_signals(void)
 {
-    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF, SIGALRM, SIGVTALRM};
+    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF};
     sigset_t some;
     (void)sigemptyset(&some);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -159,8 +157,6 @@ static _Noreturn void be_child(const rs_apart *task, pid_t parent, int fd)
     rs_wire_flush(wire);
     if (rc == RESPLIT_OK && task->answer != NULL && !wire->broken) {
         (void)prctl(PR_SET_PDEATHSIG, 0); /* it would also come when the thread that has begun this one ends */
-        stays = true;
-        limit_time(0);
         task->answer(wire, task->payload);
     }
     _exit(0);
@@ -207,9 +203,8 @@ static resplit_status died(rs_child *child, resplit_error *err)
         return rs_fail(err, RESPLIT_EIO, "the process that looks at '%s' was killed: is there too little memory?",
                        child->subject);
     case SIGPROF:
-    case SIGALRM:
-        return rs_fail(err, RESPLIT_EFORMAT, "'%s' is damaged: %s comes to no end with it in %d s", child->subject,
-                       child->library, signal == SIGPROF ? PROCESSOR_SECONDS : SECONDS);
+        return rs_fail(err, RESPLIT_EFORMAT, "'%s' is damaged: %s comes to no end with it", child->subject,
+                       child->library);
     default:
         return rs_fail(err, RESPLIT_EFORMAT, "'%s' is damaged: %s fails on it, by signal %d", child->subject,
                        child->library, signal);
