@@ -49,19 +49,23 @@ bool rs_is_apart(void)
     return is_apart;
 }
 
-/* Private memory of the process, in bytes; -1: not known. */
+/* Private memory of the process, in bytes; -1: not known. It is the sixth number, in pages. */
 static int64_t data_bytes(void)
 {
-    long long pages = -1;
+    char line[256] = "", *at = line;
+    long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
-    if (file == NULL) {
-        return -1;
+    bool read = file != NULL && fgets(line, sizeof line, file) != NULL;
+    if (file != NULL) {
+        (void)fclose(file);
     }
-    if (fscanf(file, "%*s %*s %*s %*s %*s %lld", &pages) != 1) {
-        pages = -1;
+    for (int i = 0; i < 6 && read; i++) {
+        char *end = at;
+        pages = strtoll(at, &end, 10);
+        read = end != at;
+        at = end;
     }
-    (void)fclose(file);
-    return pages < 0 ? -1 : pages * (int64_t)sysconf(_SC_PAGESIZE);
+    return read ? pages * (int64_t)sysconf(_SC_PAGESIZE) : -1;
 }
 
 static void limit_memory(int64_t more)
@@ -233,20 +237,22 @@ static void free_child(rs_child *child)
     free(child);
 }
 
-static resplit_status make_child(const rs_apart *task, rs_child **out, resplit_error *err)
+/* NULL: there is no memory. */
+static rs_child *make_child(const rs_apart *task)
 {
-    rs_child *child = *out = calloc(1, sizeof *child);
-    char *subject = child != NULL ? rs_strdup(task->subject) : NULL;
-    if (subject == NULL) {
+    rs_child *child = calloc(1, sizeof *child);
+    char *subject = rs_strdup(task->subject);
+    if (child == NULL || subject == NULL) {
+        free(subject);
         free(child);
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a process that looks at '%s'", task->subject);
+        return NULL;
     }
     child->subject = subject;
     child->library = task->library;
     child->parent = getpid();
     child->wire.fd = -1;
     (void)pthread_mutex_init(&child->lock, NULL);
-    return RESPLIT_OK;
+    return child;
 }
 
 static resplit_status begin(const rs_apart *task, rs_child *child, resplit_error *err)
@@ -271,14 +277,16 @@ static resplit_status begin(const rs_apart *task, rs_child *child, resplit_error
 
 resplit_status rs_apart_run(const rs_apart *task, rs_child **out, resplit_error *err)
 {
-    rs_child *child;
     if (out != NULL) {
         *out = NULL;
     }
     if (is_apart) {
         return task->work(task->payload, err);
     }
-    RS_TRY(make_child(task, &child, err));
+    rs_child *child = make_child(task);
+    if (child == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a process that looks at '%s'", task->subject);
+    }
     resplit_status rc = begin(task, child, err);
     if (rc != RESPLIT_OK) {
         free_child(child);

@@ -323,7 +323,7 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
         return rs_zarr_key(array->zarr, file, name + n, RS_NAME_MAX - n, err);
     }
     if (array->files != NULL) {
-        int64_t file[RS_MAX_NDIM];
+        int64_t file[RS_MAX_NDIM] = {0};
         rs_array_file_index(array, index, file);
         return rs_array_block_name(array->files, file, name, err);
     }

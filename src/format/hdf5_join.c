@@ -48,18 +48,25 @@ void rs_hdf5_joint_free(rs_hdf5_joint *joint)
     free(joint);
 }
 
-static resplit_status begin(const rs_layout *files, int64_t n_files, rs_hdf5_joint **out, resplit_error *err)
+/* NULL: there is no memory. */
+static rs_hdf5_joint *begin(const rs_layout *files, int64_t n_files)
 {
-    rs_hdf5_joint *joint = *out = calloc(1, sizeof *joint);
-    bool done = joint != NULL && (joint->file = calloc((size_t)n_files, sizeof *joint->file)) != NULL;
+    rs_hdf5_joint *joint = calloc(1, sizeof *joint);
+    if (joint == NULL) {
+        return NULL;
+    }
+    joint->n_files = n_files;
+    joint->file = calloc((size_t)n_files, sizeof *joint->file);
+    bool done = joint->file != NULL;
     for (int d = 0; d < files->ndim && done; d++) {
-        done = (joint->length[d] = calloc((size_t)files->axis[d].n, sizeof *joint->length[d])) != NULL;
+        joint->length[d] = calloc((size_t)files->axis[d].n, sizeof *joint->length[d]);
+        done = joint->length[d] != NULL;
     }
-    if (joint != NULL) {
-        joint->n_files = n_files;
+    if (!done) {
+        rs_hdf5_joint_free(joint);
+        return NULL;
     }
-    return done ? RESPLIT_OK
-                : rs_fail(err, RESPLIT_ENOMEM, "no memory for the chunks of %lld files", (long long)n_files);
+    return joint;
 }
 
 /* ---- One file ----------------------------------------------------------------------------------- */
@@ -84,7 +91,7 @@ static resplit_status check_alike(const resplit_array *model, const resplit_arra
 static resplit_status note_lengths(rs_hdf5_joint *joint, const resplit_array *file, const int64_t *index,
                                    const char *shown, resplit_error *err)
 {
-    for (int d = 0; d < file->layout.ndim; d++) {
+    for (int d = 0; d < file->layout.ndim && joint->length[d] != NULL; d++) { /* as many axes as all have */
         int64_t *length = &joint->length[d][index[d]], step = file->layout.axis[d].step;
         if (*length != 0 && *length != step) {
             return rs_fail(err, RESPLIT_EUNSUPPORTED,
@@ -101,12 +108,13 @@ resplit_status rs_hdf5_joint_add(rs_hdf5_joint **joint, const rs_layout *files, 
                                  resplit_array **file, const char *shown, const char *first, resplit_error *err)
 {
     resplit_array *array = *file;
-    int64_t n_files, n_elements;
-    if (*joint == NULL) {
-        (void)rs_layout_count(files, &n_files, &n_elements);
-        RS_TRY(begin(files, n_files, joint, err));
-    }
+    int64_t n_files = 0, n_elements;
+    (void)rs_layout_count(files, &n_files, &n_elements);
+    *joint = *joint != NULL ? *joint : begin(files, n_files);
     rs_hdf5_joint *j = *joint;
+    if (j == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for the chunks of %lld files", (long long)n_files);
+    }
     if (j->model != NULL) {
         RS_TRY(check_alike(j->model, array, shown, first, err));
     }
@@ -169,7 +177,7 @@ static resplit_status cut_axis(resplit_array *array, int d, const rs_axis *files
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' has %lld chunks along axis %d; at most %d are handled",
                        array->path, (long long)n, d, RS_HDF5_MAX_CHUNKS);
     }
-    int64_t *lengths = malloc((size_t)n * sizeof *lengths);
+    int64_t *lengths = malloc((size_t)rs_max(1, n) * sizeof *lengths);
     if (lengths == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for %lld cuts", (long long)n);
     }

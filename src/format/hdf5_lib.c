@@ -88,16 +88,25 @@ void rs_hdf5_close(hid_t id)
     }
 }
 
+/* The number that stands after these words. */
+static bool find_number(const char *text, const char *words, unsigned long long *out)
+{
+    const char *at = strstr(text, words);
+    char *end = NULL;
+    *out = at != NULL ? strtoull(at + strlen(words), &end, 10) : 0;
+    return at != NULL && end != at + strlen(words);
+}
+
 static resplit_status cannot_open(const char *path, resplit_error *err)
 {
     char why[REASON];
     unsigned long long has, base, wants;
     take_reason(why);
-    return sscanf(why, ": truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu", &has, &base, &wants)
-                   == 3
-               ? rs_fail(err, RESPLIT_EFORMAT, "'%s' is truncated: it has %llu bytes, and says that it has %llu", path,
-                         has + base, wants)
-               : rs_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5%s", path, why);
+    bool truncated = strncmp(why, ": truncated file: ", 18) == 0 && find_number(why, " eof = ", &has)
+                     && find_number(why, "base_addr = ", &base) && find_number(why, "stored_eof = ", &wants);
+    return truncated ? rs_fail(err, RESPLIT_EFORMAT, "'%s' is truncated: it has %llu bytes, and says that it has %llu",
+                               path, has + base, wants)
+                     : rs_fail(err, RESPLIT_EFORMAT, "cannot open '%s' as HDF5%s", path, why);
 }
 
 static resplit_status open_file(const rs_hdf5_io *io, const char *path, hid_t *out, resplit_error *err)

@@ -127,8 +127,7 @@ static resplit_status find_file(mapping *m, const int64_t *index, resplit_error 
     RS_TRY(rs_text_add(&path, err, name[0] != '\0' ? "%s/%s" : "%s", m->parts->path, name));
     bool found = realpath(path.s, m->file) != NULL && stat(m->file, &part) == 0;
     resplit_status rc = found ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot find '%s'", path.s);
-    if (rc == RESPLIT_OK && stat(m->array->path, &target) == 0 && target.st_ino == part.st_ino
-        && target.st_dev == part.st_dev) {
+    if (found && stat(m->array->path, &target) == 0 && target.st_ino == part.st_ino && target.st_dev == part.st_dev) {
         rc = rs_fail(err, RESPLIT_EINVAL, "'%s' cannot be made of itself: give another name", path.s);
     }
     rs_text_release(&path);
