@@ -49,6 +49,7 @@ typedef struct rs_format {
     const char *const *suffixes;    /* NULL-terminated; the first one names new blocks          */
     bool has_header;                /* the file describes itself                                */
     bool has_tail;                  /* other things may follow the data                         */
+    bool alone;                     /* headers are read by one thread at a time: others would only take memory */
     const struct rs_format *family; /* the one that stands for all versions of it; NULL: has none */
     /* Parses the header of an open file of `size` bytes; every number is checked. NULL without header. */
     resplit_status (*parse_head)(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err);

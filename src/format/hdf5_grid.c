@@ -218,6 +218,7 @@ const rs_format rs_format_hdf5 = {
     .suffixes = (const char *const[]){".h5", ".hdf5", ".he5", ".nc", ".nc4", NULL},
     .has_header = true,
     .has_tail = true,
+    .alone = true,
     .parse_head = parse_head,
     .make_head = make_head,
 };

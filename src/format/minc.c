@@ -147,7 +147,13 @@ resplit_status rs_minc_check_version(int fd, const char *path, resplit_error *er
 
 static resplit_status read_image(hid_t file, const char *path, rs_head *out, resplit_error *err)
 {
-    return rs_minc_read(file, path, &out->minc, err);
+    RS_TRY(rs_minc_read(file, path, &out->minc, err));
+    resplit_status rc = rs_minc_add_others(file, path, out->minc, err);
+    if (rc != RESPLIT_OK) {
+        rs_minc_free(out->minc);
+        out->minc = NULL;
+    }
+    return rc;
 }
 
 static resplit_status parse_head(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err)
@@ -161,5 +167,6 @@ const rs_format rs_format_minc2 = {
     .suffixes = (const char *const[]){".mnc", NULL},
     .has_header = true,
     .has_tail = true,
+    .alone = true,
     .parse_head = parse_head,
 };

@@ -94,6 +94,20 @@ int rs_minc_numbers(hid_t object, const char *name, int most, double *out);
 /* Adds those of an object; does nothing when there is none. */
 resplit_status rs_minc_add_fields(hid_t file, const char *object, rs_minc *out, resplit_error *err);
 
+/* One of any bytes. */
+resplit_status rs_minc_add_field(rs_minc *minc, const char *object, const char *name, const void *bytes, size_t n,
+                                 resplit_error *err);
+
+/* ---- minc_others.c ---- */
+
+/* Adds attributes and values of everything else that is in a file. */
+resplit_status rs_minc_add_others(hid_t file, const char *path, rs_minc *minc, resplit_error *err);
+
+/* ---- minc_fields.c, again: names and comparisons ---- */
+
+/* "zspace,yspace,xspace" into names; how many there are, no more than `most`, -1 for what is no such list. */
+int rs_minc_names(const char *text, char names[][RS_MINC_NAME], int most);
+
 /* NULL: there is none. */
 const rs_minc_field *rs_minc_find_field(const rs_minc *minc, const char *object, const char *name);
 

@@ -113,18 +113,36 @@ static resplit_status read_value(hid_t attribute, rs_minc_field *field, resplit_
     return rc;
 }
 
-static resplit_status add_field(listing *l, hid_t object, const char *name)
+/* A new one without a value; NULL: there is no memory. */
+static rs_minc_field *new_field(rs_minc *minc, const char *object, const char *name)
 {
-    rs_minc *minc = l->minc;
     rs_minc_field *more = realloc(minc->field, (size_t)(minc->n_fields + 1) * sizeof *more);
     if (more == NULL) {
-        return rs_fail(l->err, RESPLIT_ENOMEM, "no memory for attributes");
+        return NULL;
     }
     minc->field = more;
     rs_minc_field *field = &more[minc->n_fields++];
     *field = (rs_minc_field){.text = false};
-    (void)snprintf(field->object, sizeof field->object, "%s", l->object);
+    (void)snprintf(field->object, sizeof field->object, "%s", object);
     (void)snprintf(field->name, sizeof field->name, "%s", name);
+    return field;
+}
+
+resplit_status rs_minc_add_field(rs_minc *minc, const char *object, const char *name, const void *bytes, size_t n,
+                                 resplit_error *err)
+{
+    rs_minc_field *field = new_field(minc, object, name);
+    return field == NULL ? rs_fail(err, RESPLIT_ENOMEM, "no memory for attributes")
+           : n > 0       ? rs_text_add_bytes(&field->value, bytes, n, err)
+                         : RESPLIT_OK;
+}
+
+static resplit_status add_field(listing *l, hid_t object, const char *name)
+{
+    rs_minc_field *field = new_field(l->minc, l->object, name);
+    if (field == NULL) {
+        return rs_fail(l->err, RESPLIT_ENOMEM, "no memory for attributes");
+    }
     hid_t attribute = open_attribute(object, name);
     resplit_status rc = attribute >= 0 ? read_value(attribute, field, l->err) : RESPLIT_OK;
     rs_hdf5_close(attribute);
@@ -155,11 +173,36 @@ resplit_status rs_minc_add_fields(hid_t file, const char *object, rs_minc *out, 
     return l.rc;
 }
 
+/* ---- Names of axes -------------------------------------------------------------------------------- */
+
+static bool is_name(const char *text, size_t n)
+{
+    return n > 0 && n < RS_MINC_NAME && text[0] != '.' && memchr(text, '/', n) == NULL;
+}
+
+int rs_minc_names(const char *text, char names[][RS_MINC_NAME], int most)
+{
+    int n = 0;
+    for (const char *at = text; *at != '\0' && n < most;) {
+        size_t k = strcspn(at, ", ");
+        if (!is_name(at, k)) {
+            return -1;
+        }
+        (void)snprintf(names[n++], RS_MINC_NAME, "%.*s", (int)k, at);
+        at += k + strspn(at + k, ", ");
+    }
+    return n;
+}
+
 /* ---- Comparing ----------------------------------------------------------------------------------- */
 
-/* Without these being the same, blocks are not of one image; of others that of the first is kept. */
-static bool must_be_same(const char *name)
+/* Of the image and its axes: without these being the same, blocks are not of one image. Of others that of the first is kept. */
+static bool must_be_same(const char *object, const char *name)
 {
+    static const char dimensions[] = "/minc-2.0/dimensions/";
+    if (strcmp(object, RS_MINC_IMAGE) != 0 && strncmp(object, dimensions, sizeof dimensions - 1) != 0) {
+        return false;
+    }
     static const char *const names[] = {"step",      "direction_cosines", "units",    "spacing",
                                         "spacetype", "alignment",         "dimorder", "valid_range",
                                         "valid_max", "valid_min",         "signtype"};
@@ -171,10 +214,16 @@ static bool must_be_same(const char *name)
     return false;
 }
 
-/* Every block has its own, which are looked at by what they mean. */
-static bool is_own(const char *name)
+/* Every block has its own: what is looked at by what it means, and by whom and when it was made. */
+static bool is_own(const rs_minc_field *field)
 {
-    return strcmp(name, "start") == 0 || strcmp(name, "length") == 0;
+    static const char *const own[][2] = {{"/minc-2.0", "history"}, {"/minc-2.0", "ident"}};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(field->object, own[i][0]) == 0 && strcmp(field->name, own[i][1]) == 0) {
+            return true;
+        }
+    }
+    return strcmp(field->name, "start") == 0 || strcmp(field->name, "length") == 0;
 }
 
 const rs_minc_field *rs_minc_find_field(const rs_minc *minc, const char *object, const char *name)
@@ -214,15 +263,16 @@ static void say_value(const rs_minc_field *field, char out[80])
 static void compare(const rs_minc_field *either, const rs_minc_field *wants, const rs_minc_field *has,
                     rs_minc_difference *out)
 {
-    if (is_own(either->name) || is_same(wants, has)) {
+    if (is_own(either) || is_same(wants, has)) {
         return;
     }
     const char *object = strrchr(either->object, '/');
-    char *place = must_be_same(either->name) ? out->field : out->noted;
+    char *place = must_be_same(either->object, either->name) ? out->field : out->noted;
     if (place[0] != '\0') {
         return;
     }
-    (void)snprintf(place, sizeof out->field, "%s of %s", either->name, object != NULL ? object + 1 : either->object);
+    object = object != NULL ? object + 1 : either->object;
+    (void)snprintf(place, sizeof out->field, "%s%s%s", either->name, either->name[0] != '\0' ? " of " : "", object);
     if (place == out->field) {
         say_value(has, out->has);
         say_value(wants, out->wants);

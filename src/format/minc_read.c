@@ -33,32 +33,12 @@ static resplit_status next_note(reading *r, resplit_error *err)
 
 /* ---- The image and the names of its axes --------------------------------------------------------- */
 
-static bool is_name(const char *text, size_t n)
-{
-    return n > 0 && n < RS_MINC_NAME && text[0] != '.' && memchr(text, '/', n) == NULL;
-}
-
-/* "zspace,yspace,xspace" into names; how many there are, -1 for what is no such list. */
-static int split_names(const char *text, char names[][RS_MINC_NAME], int most)
-{
-    int n = 0;
-    for (const char *at = text; *at != '\0' && n < most;) {
-        size_t k = strcspn(at, ", ");
-        if (!is_name(at, k)) {
-            return -1;
-        }
-        (void)snprintf(names[n++], RS_MINC_NAME, "%.*s", (int)k, at);
-        at += k + strspn(at + k, ", ");
-    }
-    return n;
-}
-
 static resplit_status name_axes(reading *r, hid_t image, resplit_error *err)
 {
     rs_minc *minc = r->minc;
     rs_text order = {0};
     char names[RS_MAX_NDIM + 1][RS_MINC_NAME];
-    int n = rs_minc_text(image, "dimorder", &order) ? split_names(order.s, names, RS_MAX_NDIM + 1) : 0;
+    int n = rs_minc_text(image, "dimorder", &order) ? rs_minc_names(order.s, names, RS_MAX_NDIM + 1) : 0;
     resplit_status rc = n == minc->ndim ? RESPLIT_OK
                                         : rs_fail(err, RESPLIT_EFORMAT,
                                                   "the image of '%s' has %d axes, but its dimorder is '%.100s': it can "
@@ -171,7 +151,7 @@ static bool find_axes(const rs_minc *minc, hid_t dataset, int n, const hsize_t *
 {
     rs_text order = {0};
     char names[RS_MAX_NDIM + 1][RS_MINC_NAME];
-    bool named = rs_minc_text(dataset, "dimorder", &order) && split_names(order.s, names, RS_MAX_NDIM + 1) == n;
+    bool named = rs_minc_text(dataset, "dimorder", &order) && rs_minc_names(order.s, names, RS_MAX_NDIM + 1) == n;
     rs_text_release(&order);
     for (int k = 0; k < n; k++) {
         axis[k] = named ? find_axis(minc, names[k]) : -1;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/literal.h"
 #include "format/minc.h"
 #include "format/space.h"
 
@@ -28,6 +29,12 @@ static int numbers_of(const rs_minc *minc, const char *object, const char *name,
 
 /* ---- Axes --------------------------------------------------------------------------------------- */
 
+/* That everybody can write. */
+static bool is_word(const char *text, size_t n)
+{
+    return n > 0 && n < RS_SPACE_NAME && rs_utf8_is_valid(text, n);
+}
+
 static void name_axis(const rs_minc *minc, int d, rs_space_axis *out)
 {
     static const struct {
@@ -42,7 +49,11 @@ static void name_axis(const rs_minc *minc, int d, rs_space_axis *out)
         {"vector_dimension", "c", RS_KIND_CHANNEL, -1},
     };
     const char *name = minc->axis[d].name;
-    (void)snprintf(out->name, sizeof out->name, "%.31s", name);
+    if (is_word(name, strlen(name))) {
+        memcpy(out->name, name, strlen(name) + 1);
+    } else {
+        (void)snprintf(out->name, sizeof out->name, "axis%d", d);
+    }
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].minc, name) == 0) {
             memcpy(out->name, known[i].name, 2);
@@ -74,7 +85,7 @@ static resplit_status read_axis(const rs_minc *minc, int d, rs_space *out, rs_te
     (void)snprintf(object, sizeof object, "/minc-2.0/dimensions/%s", minc->axis[d].name);
     const rs_minc_field *unit = rs_minc_find_field(minc, object, "units");
     name_axis(minc, d, axis);
-    if (unit != NULL && unit->text && unit->value.n > 0 && unit->value.n < RS_SPACE_NAME) {
+    if (unit != NULL && unit->text && is_word(unit->value.s, unit->value.n)) {
         rs_space_set_unit(axis, unit->value.s);
     }
     if (axis->kind == RS_KIND_SPACE) {

@@ -44,7 +44,7 @@ static void *look_on(void *argument)
     return NULL;
 }
 
-resplit_status rs_look_at_all(int64_t first, int64_t n, rs_look *look, void *payload, resplit_error *err)
+resplit_status rs_look_at_all(int64_t first, int64_t n, bool alone, rs_look *look, void *payload, resplit_error *err)
 {
     enum { MOST_THREADS = 8, FILES_PER_THREAD = 16, STACK_BYTES = 128 << 10 };
     looking l = {.look = look, .payload = payload, .next = first, .failed = n};
@@ -53,7 +53,7 @@ resplit_status rs_look_at_all(int64_t first, int64_t n, rs_look *look, void *pay
     int n_threads = 0;
     (void)pthread_mutex_init(&l.lock, NULL);
     bool has_small = pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, STACK_BYTES) == 0;
-    while (n_threads < rs_min(MOST_THREADS, n / FILES_PER_THREAD)
+    while (!alone && n_threads < rs_min(MOST_THREADS, n / FILES_PER_THREAD)
            && pthread_create(&threads[n_threads], has_small ? &small : NULL, look_on, &l) == 0) {
         n_threads++;
     }

@@ -10,7 +10,7 @@
 
 typedef resplit_status rs_look(int64_t number, void *payload, resplit_error *err);
 
-/* Calls look with each of [first, n), from several threads. Of several failures the one with the lowest number is told. */
-resplit_status rs_look_at_all(int64_t first, int64_t n, rs_look *look, void *payload, resplit_error *err);
+/* Calls look with each of [first, n), from several threads, or one. Of several failures the one with the lowest number is told. */
+resplit_status rs_look_at_all(int64_t first, int64_t n, bool alone, rs_look *look, void *payload, resplit_error *err);
 
 #endif

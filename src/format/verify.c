@@ -255,7 +255,7 @@ resplit_status rs_folder_verify(const rs_folder *folder, resplit_array *array, i
     (void)pthread_mutex_init(&v.lock, NULL);
     resplit_status rc = check_block(0, &v, err); /* what it says, the others are compared with */
     if (rc == RESPLIT_OK) {
-        rc = rs_look_at_all(1, n, check_block, &v, err);
+        rc = rs_look_at_all(1, n, array->format->alone, check_block, &v, err);
     }
     if (rc == RESPLIT_OK && array->encoded) {
         rc = rs_array_set_encoded(array, v.most, v.all, err);

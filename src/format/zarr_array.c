@@ -173,7 +173,7 @@ static resplit_status take_census(resplit_array *array, rs_shard_census *found, 
         return rs_fail_errno(err, errno, "cannot open the folder '%s'", array->path);
     }
     (void)pthread_mutex_init(&s.lock, NULL);
-    resplit_status rc = rs_look_at_all(0, rs_array_file_count(array), look, &s, err);
+    resplit_status rc = rs_look_at_all(0, rs_array_file_count(array), false, look, &s, err);
     (void)pthread_mutex_destroy(&s.lock);
     (void)close(s.folder);
     *found = s.found;
