@@ -291,6 +291,44 @@ def test_what_may_differ_is_noted(run, tmp_path):
     assert "comments of xspace" in run("info", "grid").stdout
 
 
+def new_group(f):
+    f.create_group("minc-2.0/info/mine").attrs["a"] = 1
+
+
+OTHERS = {
+    "modality of study": lambda f: f["minc-2.0/info/study"].attrs.__setitem__("modality", np.bytes_(b"PET__")),
+    "values of anything": lambda f: f["minc-2.0/info/anything"].__setitem__(2, 77),
+    "anything": lambda f: f.__delitem__("minc-2.0/info/anything"),
+    "mine": new_group,
+    "minc_version of minc-2.0": lambda f: f["minc-2.0"].attrs.__setitem__("minc_version", np.bytes_(b"9.9")),
+    "units of study": lambda f: f["minc-2.0/info/study"].attrs.__setitem__("units", np.bytes_(b"mm")),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_other_things_that_differ_are_noted(run, tmp_path, what):
+    """Everything besides the image is the first block's; what another one says of it is not lost in silence."""
+    whole = scaled_image(tmp_path / "a.mnc")
+    run("a.mnc", "grid", "--chunks", "2,6,5", *MEMORY)
+    assert "notes" not in run.json("info", "grid")
+    with h5py.File(tmp_path / "grid" / "1_0_0.mnc", "r+") as f:
+        OTHERS[what](f)
+    notes = run.json("info", "grid")["notes"]
+    assert f"blocks differ in {what} (" in notes and "1_0_0.mnc" in notes
+    run("grid", "back.mnc", *MEMORY)
+    assert objects(tmp_path / "back.mnc") == objects(whole)
+
+
+def test_pieces_that_libminc_cut_differ_in_nothing(run, tmp_path):
+    """History and ident are everybody's own."""
+    scaled_image(tmp_path / "a.mnc")
+    (tmp_path / "grid").mkdir()
+    for i in range(2):
+        tool("mincreshape", "-quiet", "-2", "-nonormalize", "-dimrange", f"zspace={2 * i},2", tmp_path / "a.mnc", tmp_path / "grid" / f"{i}_0_0.mnc")
+    said = run.json("info", "grid")
+    assert said["shape"] == [4, 6, 5] and "notes" not in said
+
+
 def test_a_compressed_block_among_others_is_refused(run, tmp_path):
     scaled_image(tmp_path / "a.mnc")
     run("a.mnc", "grid", "--chunks", "2,6,5", *MEMORY)
