@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Datasets of any shape, type, byte order, grid and filters, to any other: stored values and attributes stay the same.
-
-100 examples by default, 2000 with RESPLIT_FULL=1; RESPLIT_SEED for others.
-"""
-
-import shutil
-import tempfile
-from pathlib import Path
+"""Datasets of any shape, type, byte order, grid and filters, to any other: stored values and attributes stay the same."""
 
 import h5py
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import note
 from hypothesis import strategies as st
 
 from conftest import sample, written
 from hdf5_support import FILTERS, MEMORY, TYPES, attributes, h5dump, read, same_stored
-from recovery import FULL, SEED
+from property_support import examples
 
-N_EXAMPLES = 2000 if FULL else 100
 CODECS = ["none", "zlib:1", "gzip:6", "shuffle+zlib:2", "shuffle+zlib:1+fletcher32", "fletcher32"]
 
 
@@ -62,24 +53,11 @@ def make(path, values, options, file, n_missing):
     return read(path)
 
 
-@pytest.mark.timeout(3600 if FULL else 300)
-@seed(SEED)
-@settings(max_examples=N_EXAMPLES, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(data=st.data())
-def test_any_dataset_to_any_other(run, tmp_path, data):
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    try:
-        one(run, folder, data)
-    finally:
-        shutil.rmtree(folder)
-
-
-def one(run, folder, data):
+@examples(100)
+def test_any_dataset_to_any_other(run, folder, data):
     values, options, file, n_missing = data.draw(datasets())
     note(f"{values.dtype.str} {values.shape} {options} {file}")
     stored = make(folder / "in.h5", values, options, file, n_missing)
-    run.folder = folder
     chunks = tuple(data.draw(st.integers(1, n + 2)) for n in values.shape)
     args = ["--codec", data.draw(st.sampled_from(CODECS))] if values.ndim else []
     args += ["--chunks", written(chunks)] if chunks else []

@@ -1,29 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Any MINC image, cut in any way: it comes back with the same stored values, attributes and places, and every piece has its values and
-its place, by h5py, by nibabel and by libminc's own tools.
-
-60 examples by default, 2000 with RESPLIT_FULL=1; RESPLIT_SEED for others.
-"""
-
-import shutil
-import tempfile
-from pathlib import Path
+its place, by h5py, by nibabel and by libminc's own tools."""
 
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from conftest import blocks_of, name_of, sample, written
-from minc_support import FULL, MEMORY, TYPES, Axis, load, objects, real_values, same_stored, stored, table, world, write
-from recovery import SEED
+from minc_support import MEMORY, TYPES, Axis, load, objects, real_values, same_stored, stored, table, world, write
+from property_support import examples, reals
 
-N_EXAMPLES = 2000 if FULL else 60
 SPACES = ["xspace", "yspace", "zspace"]
-
-
-def reals(lo, hi):
-    return st.floats(lo, hi, allow_nan=False)
 
 
 @st.composite
@@ -77,22 +63,8 @@ def check_by_libminc(part, voxels, start, whole, shape, axes, rng):
     assert np.array_equal(real_values(part, voxels.shape), real_values(whole, shape)[box], equal_nan=True)
 
 
-@pytest.mark.timeout(3600 if FULL else 300)
-@pytest.mark.filterwarnings("ignore")
-@seed(SEED)
-@settings(max_examples=N_EXAMPLES, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(data=st.data())
-def test_any_image_in_any_grid(run, tmp_path, data):
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    try:
-        one(run, folder, data)
-    finally:
-        shutil.rmtree(folder)
-
-
-def one(run, folder, data):
-    run.folder = folder
+@examples(60)
+def test_any_image_in_any_grid(run, folder, data):
     axes = data.draw(image_axes())
     shape, dtype = tuple(a.length for a in axes), np.dtype(data.draw(st.sampled_from(TYPES)))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))

@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Any NIfTI image, cut in any way: it comes back byte for byte, and every piece has its values and its place, by nibabel.
-
-100 examples by default, 2000 with RESPLIT_FULL=1; RESPLIT_SEED for others.
-"""
+"""Any NIfTI image, cut in any way: it comes back byte for byte, and every piece has its values and its place, by nibabel."""
 
 import gzip
-import shutil
-import tempfile
-from pathlib import Path
 
 import nibabel as nib
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from conftest import blocks_of, name_of, written
-from nifti_support import FULL, MEMORY, TYPES, dtype_of, equal, position, read, values, write
-from recovery import SEED
+from nifti_support import MEMORY, TYPES, dtype_of, equal, position, read, values, write
+from property_support import examples, reals as any_reals
 
-N_EXAMPLES = 2000 if FULL else 100
 ENDS = [".nii", ".nii", ".nii.gz", ".img", ".img.gz"]
 
 
 def reals(lo, hi):
-    return st.floats(lo, hi, width=32, allow_nan=False)
+    return any_reals(lo, hi, width=32)
 
 
 @st.composite
@@ -59,22 +50,8 @@ def check_places(whole, part, start, shape, rng):
             assert np.allclose(position(b, local), position(a, outside), rtol=0, atol=3e-6 * scale), form
 
 
-@pytest.mark.timeout(3600 if FULL else 300)
-@pytest.mark.filterwarnings("ignore")
-@seed(SEED)
-@settings(max_examples=N_EXAMPLES, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(data=st.data())
-def test_any_image_in_any_grid(run, tmp_path, data):
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    try:
-        one(run, folder, data)
-    finally:
-        shutil.rmtree(folder)
-
-
-def one(run, folder, data):
-    run.folder = folder
+@examples(100)
+def test_any_image_in_any_grid(run, folder, data):
     axes, version = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 2]))
     shape = tuple(data.draw(st.integers(1, 13 - 2 * axes)) for _ in range(axes))
     code = data.draw(st.sampled_from([c for c in TYPES if TYPES[c][0] != "V"]))

@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays that zarr-python's own generators make, of any grid, to any other: what is read stays the same.
-
-100 examples by default, 2000 with RESPLIT_FULL=1; RESPLIT_SEED for others.
-"""
-
-import shutil
-import tempfile
-from pathlib import Path
+"""Arrays that zarr-python's own generators make, of any grid, to any other: what is read stays the same."""
 
 import numpy as np
-import pytest
 import zarr
-from hypothesis import HealthCheck, assume, given, note, seed, settings
+from hypothesis import assume, note
 from hypothesis import strategies as st
 from zarr.storage import LocalStore
 from zarr.testing import strategies as zst
 
 from conftest import written
-from recovery import SEED
-from zarr_support import FULL, MEMORY, check_readers, equal, read
+from property_support import examples
+from zarr_support import MEMORY, check_readers, equal, read
 
-N_EXAMPLES = 2000 if FULL else 100
 KINDS = "biufcmM"  # elements of one size that mean the same to everyone
 CODECS = ["none", "zstd:1", "gzip:1", "blosc:lz4:5:shuffle"]
-
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @st.composite
@@ -43,21 +32,8 @@ def targets(draw, array, chunk_axes):
     return args, version, chunks, shards
 
 
-@pytest.mark.timeout(3600 if FULL else 300)
-@seed(SEED)
-@settings(max_examples=N_EXAMPLES, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much,
-                                 HealthCheck.data_too_large])
-@given(data=st.data())
-def test_any_array_to_any_grid(run, tmp_path, data):
-    folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    try:
-        one(run, folder, data)
-    finally:
-        shutil.rmtree(folder)
-
-
-def one(run, folder, data):
+@examples(100)
+def test_any_array_to_any_grid(run, folder, data):
     made = zst.numpy_arrays(shapes=zst.npst.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=9))
     array = data.draw(zst.arrays(stores=st.just(LocalStore(folder / "in.zarr")), paths=st.sampled_from(["/", "a", "a/b"]),
                                  array_names=st.sampled_from(["x", "y z", "0"]), attrs=st.none(),
@@ -67,7 +43,6 @@ def one(run, folder, data):
     values = read(source)
     note(f"{array.metadata.to_dict()}")
     args, version, chunks, shards = data.draw(targets(array, array.shape))
-    run.folder = folder
     run(source, "out.zarr", *args, *MEMORY)
     check_readers(folder / "out.zarr", values, args)
     result = zarr.open_array(folder / "out.zarr", mode="r")
