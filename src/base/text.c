@@ -24,38 +24,36 @@ static resplit_status grow(rs_text *text, size_t more, resplit_error *err)
     return RESPLIT_OK;
 }
 
-/* `again` has the same arguments: a list can be walked once. */
-static resplit_status add(rs_text *text, const char *format, va_list args, va_list again, resplit_error *err)
+static resplit_status add(rs_text *text, const char *format, va_list args, resplit_error *err)
 {
-    int n = vsnprintf(NULL, 0, format, args);
+    va_list again;
+    va_copy(again, args); /* a list can be walked once */
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     if (n < 0) {
         return rs_fail_errno(err, errno, "cannot format text '%s'", format); /* numbers may take memory */
     }
     RS_TRY(grow(text, (size_t)n, err));
-    (void)vsnprintf(text->s + text->n, (size_t)n + 1, format, again);
+    (void)vsnprintf(text->s + text->n, (size_t)n + 1, format, args);
     text->n += (size_t)n;
     return RESPLIT_OK;
 }
 
 resplit_status rs_text_add(rs_text *text, resplit_error *err, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    resplit_status rc = add(text, format, args, again, err);
-    va_end(again);
+    resplit_status rc = add(text, format, args, err);
     va_end(args);
     return rc;
 }
 
 resplit_status rs_text_add_line(rs_text *text, resplit_error *err, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     RS_TRY(text->n > 0 ? rs_text_add_bytes(text, "\n", 1, err) : RESPLIT_OK);
     va_start(args, format);
-    va_copy(again, args);
-    resplit_status rc = add(text, format, args, again, err);
-    va_end(again);
+    resplit_status rc = add(text, format, args, err);
     va_end(args);
     return rc;
 }

@@ -137,6 +137,7 @@ static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cu
     rs_run *run = worker->run;
     rs_block_file from;
     streams s;
+    s.bytes[0] = s.bytes[1] = 0;
     worker->cursor = *reading = (rs_cursor){.next = -1};
     if (rs_box_volume(run->problem->ndim, &write->box) == 0) {
         return run->sink(worker, write, &write->box, worker->staging[0], err);

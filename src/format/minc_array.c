@@ -238,11 +238,9 @@ resplit_status rs_minc_array_begin(const resplit_array *source, const resplit_ta
                                    resplit_array *array, resplit_error *err)
 {
     if (source->minc == NULL) {
-        return rs_fail(
-            err, RESPLIT_EUNSUPPORTED,
-            "MINC files are made of MINC files only, since format %s does not tell names and places of axes: "
-            "write NIfTI, HDF5 or Zarr",
-            source->format->name);
+        return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                       "MINC files are made of MINC files only, not of format %s: write NIfTI, HDF5 or Zarr",
+                       source->format->name);
     }
     if (array->cast.kind != RS_CAST_NONE) {
         return rs_fail(

@@ -35,10 +35,13 @@ static resplit_status copy_header(const rs_nifti *from, rs_nifti **out, resplit_
 
 resplit_status rs_space_copy(const rs_space *from, rs_space **out, resplit_error *err)
 {
-    RS_TRY(rs_space_new(from->ndim, out, err));
-    **out = *from;
-    (*out)->header = NULL;
-    return from->header != NULL ? copy_header(from->header, &(*out)->header, err) : RESPLIT_OK;
+    rs_space *to = *out = malloc(sizeof *to);
+    if (to == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for the axes of an image");
+    }
+    *to = *from;
+    to->header = NULL;
+    return from->header != NULL ? copy_header(from->header, &to->header, err) : RESPLIT_OK;
 }
 
 void rs_space_free(rs_space *space)
@@ -165,7 +168,7 @@ resplit_status rs_space_region(const rs_space *whole, const int64_t *start, cons
                                resplit_error *err)
 {
     resplit_status rc = rs_space_copy(whole, out, err);
-    if (rc == RESPLIT_OK) {
+    if (rc == RESPLIT_OK && *out != NULL) {
         rs_space_shift(*out, start);
         rc = whole->header != NULL ? cut_header(*out, start, shape, err) : RESPLIT_OK;
     }
@@ -234,26 +237,26 @@ void rs_space_sort(const rs_space *space, rs_space_order order, int *turn)
 /* ---- Units ------------------------------------------------------------------------------------- */
 
 static const rs_unit units[] = {
-    {"meter", "m", RS_KIND_SPACE, 1e3, 1},
-    {"millimeter", "mm", RS_KIND_SPACE, 1, 2},
-    {"micrometer", "um", RS_KIND_SPACE, 1e-3, 3},
-    {"micrometer", "\xc2\xb5m", RS_KIND_SPACE, 1e-3, 3},
-    {"micrometer", "micron", RS_KIND_SPACE, 1e-3, 3},
-    {"nanometer", "nm", RS_KIND_SPACE, 1e-6, 0},
-    {"angstrom", "A", RS_KIND_SPACE, 1e-7, 0},
-    {"picometer", "pm", RS_KIND_SPACE, 1e-9, 0},
-    {"centimeter", "cm", RS_KIND_SPACE, 10, 0},
-    {"inch", "in", RS_KIND_SPACE, 25.4, 0},
-    {"second", "s", RS_KIND_TIME, 1, 8},
-    {"second", "sec", RS_KIND_TIME, 1, 8},
-    {"millisecond", "ms", RS_KIND_TIME, 1e-3, 16},
-    {"microsecond", "us", RS_KIND_TIME, 1e-6, 24},
-    {"minute", "min", RS_KIND_TIME, 60, 0},
-    {"hour", "h", RS_KIND_TIME, 3600, 0},
-    {"day", "d", RS_KIND_TIME, 86400, 0},
-    {"hertz", "Hz", RS_KIND_OTHER, 1, 32},
-    {"ppm", "ppm", RS_KIND_OTHER, 1, 40},
-    {"radian per second", "rad/s", RS_KIND_OTHER, 1, 48},
+    {"meter", "m", 1e3, RS_KIND_SPACE, 1},
+    {"millimeter", "mm", 1, RS_KIND_SPACE, 2},
+    {"micrometer", "um", 1e-3, RS_KIND_SPACE, 3},
+    {"micrometer", "\xc2\xb5m", 1e-3, RS_KIND_SPACE, 3},
+    {"micrometer", "micron", 1e-3, RS_KIND_SPACE, 3},
+    {"nanometer", "nm", 1e-6, RS_KIND_SPACE, 0},
+    {"angstrom", "A", 1e-7, RS_KIND_SPACE, 0},
+    {"picometer", "pm", 1e-9, RS_KIND_SPACE, 0},
+    {"centimeter", "cm", 10, RS_KIND_SPACE, 0},
+    {"inch", "in", 25.4, RS_KIND_SPACE, 0},
+    {"second", "s", 1, RS_KIND_TIME, 8},
+    {"second", "sec", 1, RS_KIND_TIME, 8},
+    {"millisecond", "ms", 1e-3, RS_KIND_TIME, 16},
+    {"microsecond", "us", 1e-6, RS_KIND_TIME, 24},
+    {"minute", "min", 60, RS_KIND_TIME, 0},
+    {"hour", "h", 3600, RS_KIND_TIME, 0},
+    {"day", "d", 86400, RS_KIND_TIME, 0},
+    {"hertz", "Hz", 1, RS_KIND_OTHER, 32},
+    {"ppm", "ppm", 1, RS_KIND_OTHER, 40},
+    {"radian per second", "rad/s", 1, RS_KIND_OTHER, 48},
 };
 
 const rs_unit *rs_unit_find(const char *text)

@@ -77,9 +77,9 @@ void rs_space_sort(const rs_space *space, rs_space_order order, int *turn);
 
 typedef struct rs_unit {
     const char *name, *symbol;
-    rs_axis_kind kind;
     double factor; /* in millimetres, in seconds */
-    int code;      /* in xyzt_units of NIfTI; 0: none */
+    rs_axis_kind kind;
+    int code; /* in xyzt_units of NIfTI; 0: none */
 } rs_unit;
 
 const rs_unit *rs_unit_find(const char *text);                 /* by name or symbol; NULL: not known */

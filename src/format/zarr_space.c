@@ -96,7 +96,7 @@ static resplit_status agree_on_units(rs_space *space, along *to, resplit_error *
 static resplit_status fill_from_image(const rs_json *image, const rs_json *level, rs_space *out, resplit_error *err)
 {
     static const char usual[] = "[\"t\", \"c\", \"z\", \"y\", \"x\"]"; /* before 0.3 */
-    along to;
+    along to = {{0}, {0}};
     rs_json_document *document = NULL;
     const rs_json *axes = rs_json_get(image, "axes");
     for (int d = 0; d < out->ndim; d++) {
@@ -214,7 +214,7 @@ static bool is_near(double a, double b, double scale)
 /* Does the attribute say of each axis what the image says? */
 static bool agrees(const rs_space *own, const rs_space *image)
 {
-    along a, b;
+    along a = {{0}, {0}}, b = {{0}, {0}};
     bool same = own->ndim == image->ndim;
     (void)rs_space_split(own, a.scale, a.translation);
     (void)rs_space_split(image, b.scale, b.translation);
