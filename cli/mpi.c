@@ -54,8 +54,10 @@ static struct outcome agree(const struct team *team, int code, const resplit_err
 
     if (code != CLI_DONE)
         mine.err = *err;
-    if (!all)
+    if (!all) {
         MPI_Abort(MPI_COMM_WORLD, CLI_FAILED);
+        exit(CLI_FAILED);
+    }
     MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
     for (int i = 0; i < team->size; i++) {
         int32_t kept = worst.kept || all[i].kept || all[i].err.resumable;

@@ -51,9 +51,10 @@ struct cli_options {
     bool chunks_auto;         /* --chunks auto: to be proposed, for this access and size of a block */
     struct cli_access access; /* --for                       */
     int64_t block_size;
-    int64_t size; /* of a file to measure a disk with   */
-    bool curve;
-    const char *format; /* of the target                     */
+    int64_t size;         /* of a file to measure a disk with */
+    struct cli_part part; /* only this one                */
+    int64_t parts;        /* into so many; 0: not divided */
+    const char *format;   /* of the target                     */
     const char *codec;
     struct cli_shape shards;
     const char *to_order;
@@ -63,15 +64,10 @@ struct cli_options {
     bool is_virtual;
     bool all_levels;
     const char *pattern;
-    bool overwrite;
-    struct cli_part part; /* only this one       */
-    int64_t parts;        /* into so many; 0: not divided */
-    const char *io;       /* from here: how it is run           */
+    const char *io; /* from here: how it is run           */
     const char *direct;
     const char *sync;
     int64_t threads;
-    bool resume;
-    bool exact;          /* verify: compare bytes                 */
     const char *save;    /* the plan, to this file                */
     const char *picture; /* of the plan, into this file       */
 
@@ -83,6 +79,10 @@ struct cli_options {
     const char *from_pattern;
     int64_t skip;
 
+    bool curve;
+    bool overwrite;
+    bool resume;
+    bool exact; /* verify: compare bytes */
     bool json;
     bool quiet;
 };

@@ -6,7 +6,7 @@
 #include "engine/file.h"
 #include "format/format.h"
 #include "plan/partition.h"
-#include "plan/plan.h"
+#include "plan/planfile.h"
 
 struct resplit_plan {
     rs_problem problem;
@@ -53,9 +53,6 @@ const char *rs_api_name(const resplit_array *array);
 /* What cannot be decoded can only be copied. */
 resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
 
-/* What cannot be decoded can only be copied. */
-resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *err);
-
 /* Fills the public view of a problem and its plan. */
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err);
 
@@ -67,11 +64,19 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
 resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                 rs_text *out, resplit_error *err);
 
+/* The plan that a plan file describes, which stands at `path`, proved and predicted anew. */
+resplit_status rs_api_load_plan(const char *path, const rs_planfile *file, const resplit_array *source,
+                                const resplit_array *target, resplit_plan **out, resplit_error *err);
+
 /* ---- api_parts.c ---- */
 
 /* Partition `part` of `n_parts`; both 0: the whole. */
 resplit_status rs_api_find_part(const resplit_array *source, const resplit_array *target, int64_t part, int64_t n_parts,
                                 rs_api_part *out, resplit_error *err);
+
+/* The whole problem, which the division borrows, divided. */
+resplit_status rs_api_divide(const resplit_array *source, const resplit_array *target, int64_t n, rs_problem *problem,
+                             rs_division *out, resplit_error *err);
 
 /* A plan of all partitions, by a request. */
 resplit_status rs_api_plan_parts(const resplit_array *source, const resplit_array *target, const rs_request *request,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define NAME RS_JOURNAL_NAME
-#define NEW_NAME RS_JOURNAL_NAME "-new"
+#define NEW_NAME RS_JOURNAL_NEW
 #define MAGIC UINT64_C(0x316c6e6a6c707372) /* "rspljnl1" */
 
 enum {

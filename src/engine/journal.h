@@ -16,6 +16,7 @@
 #include "plan/steps.h"
 
 #define RS_JOURNAL_NAME "journal"
+#define RS_JOURNAL_NEW "journal-new" /* what becomes it */
 
 /* When data is brought to disk: never, every half minute and at the end, or before each record. */
 typedef enum rs_sync { RS_SYNC_NONE, RS_SYNC_END, RS_SYNC_EACH } rs_sync;

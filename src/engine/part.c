@@ -60,17 +60,9 @@ static resplit_status remove_names(const rs_output *output, const char *const *n
 resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err)
 {
     static const char *const partitions[] = {RS_PARTS_NAME, NULL};
-    static const char *const names[] = {RS_JOURNAL_NAME,
-                                        RS_JOURNAL_NAME "-new",
-                                        RS_PLAN_NAME,
-                                        RS_DATA_NAME,
-                                        RS_SHARDS_NAME,
-                                        RS_HEAD_NAME,
-                                        RS_UNPACKED_NAME,
-                                        RS_PACKED_NAME,
-                                        RS_OLD_NAME,
-                                        RS_PARTS_NAME "-new",
-                                        NULL};
+    static const char *const names[] = {
+        RS_JOURNAL_NAME, RS_JOURNAL_NEW, RS_PLAN_NAME, RS_DATA_NAME, RS_SHARDS_NAME, RS_HEAD_NAME, RS_UNPACKED_NAME,
+        RS_PACKED_NAME,  RS_OLD_NAME,    RS_PARTS_NEW, NULL};
     if (!published) {
         RS_TRY(remove_names(output, partitions, err));
     }

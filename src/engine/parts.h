@@ -20,6 +20,7 @@
 #include "plan/partition.h"
 
 #define RS_PARTS_NAME "parts"
+#define RS_PARTS_NEW "parts-new" /* what becomes it */
 
 /* One partition of an output. */
 typedef struct rs_member {

@@ -363,6 +363,7 @@ def test_a_run_of_the_whole_and_partitions_do_not_mix(run):
     job.check()
 
 
+@no_preload
 def test_what_a_whole_run_left_is_not_taken_for_partitions(run, resplit_path):
     job = Job(run, 3)
     args = ["in", "out", "--chunks", written(job.chunks), "--memory", "8MiB", "--quiet", "--sync", "each", "--threads", "1"]
@@ -387,6 +388,7 @@ def kill_at_work(run, args, env, journal):
     return process.wait() != 0
 
 
+@no_preload
 def test_a_second_process_on_a_partition_is_refused(run, resplit_path):
     job = Job(run, 2)
     env = slow_disk(resplit_path, run.folder, 0.02)
@@ -404,6 +406,7 @@ def test_a_second_process_on_a_partition_is_refused(run, resplit_path):
     job.check()
 
 
+@no_preload
 @pytest.mark.parametrize("sync", ["end", "each"])
 def test_a_partition_that_was_killed_goes_on(run, resplit_path, sync):
     job = Job(run, 3, seed=5)
@@ -419,6 +422,7 @@ def test_a_partition_that_was_killed_goes_on(run, resplit_path, sync):
     job.check()
 
 
+@no_preload
 def test_after_another_boot_only_what_is_on_disk_counts(run, resplit_path):
     job = Job(run, 3)
     own = run.folder / ("out" + PART) / "1-of-3"
@@ -432,6 +436,7 @@ def test_after_another_boot_only_what_is_on_disk_counts(run, resplit_path):
     job.check()
 
 
+@no_preload
 def test_a_partition_that_starts_anew_leaves_no_gaps_in_its_shards(run, resplit_path, tmp_path):
     array = sample((64, 64), "<u2")
     np.save(tmp_path / "in.npy", array)
@@ -573,6 +578,7 @@ def test_one_file_is_shared(run, tmp_path, name, options):
         assert same(np.asarray(nib.load(tmp_path / name).dataobj), array)
 
 
+@no_preload
 def test_a_partition_of_a_shared_file_that_was_killed_goes_on(run, resplit_path, tmp_path):
     array = sample((60, 50, 40), "<u4")
     write_blocks(tmp_path / "in", array, (7, 50, 11), "{0}_{1}_{2}.npy")
