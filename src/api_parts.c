@@ -109,11 +109,10 @@ resplit_status resplit_partition_info(const resplit_array *source, const resplit
                                .n_blocks = share->n_target,
                                .n_source_blocks = share->n_source,
                                .bytes = share->bytes,
-                               .bytes_read = share->source_bytes,
-                               .done = target->path != NULL && rs_parts_is_done(target->path, part - 1, n_parts)};
+                               .bytes_read = share->source_bytes};
     memcpy(out->start, share->box.lo, sizeof out->start);
     memcpy(out->stop, share->box.hi, sizeof out->stop);
-    return RESPLIT_OK;
+    return target->path != NULL ? rs_parts_is_done(target->path, part - 1, n_parts, &out->done, err) : RESPLIT_OK;
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */

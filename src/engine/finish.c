@@ -62,7 +62,9 @@ static resplit_status gather(const rs_output *output, const rs_division *divisio
     int64_t elements = 0;
     for (int64_t i = 0; i < division->n; i++) {
         rs_done done;
-        if (!rs_parts_read_done(output, i, division->n, output->token, &done)) {
+        bool complete;
+        RS_TRY(rs_parts_read_done(output, i, division->n, &done, &complete, err));
+        if (!complete) {
             RS_TRY(add_missing(m, i, err));
             continue;
         }

@@ -59,25 +59,32 @@ static resplit_status remove_names(const rs_output *output, const char *const *n
 /* What says that the data is good goes before the data; or last, when that has its name, which says it as well. */
 resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err)
 {
-    static const char *const partitions[] = {RS_PARTS_NAME, NULL};
-    static const char *const names[] = {
-        RS_JOURNAL_NAME, RS_JOURNAL_NEW, RS_PLAN_NAME, RS_DATA_NAME, RS_SHARDS_NAME, RS_HEAD_NAME, RS_UNPACKED_NAME,
-        RS_PACKED_NAME,  RS_OLD_NAME,    RS_PARTS_NEW, NULL};
+    static const char *const first[] = {RS_PARTS_NAME, NULL};
+    static const char *const names[] = {RS_JOURNAL_NAME,  RS_JOURNAL_NEW, RS_DATA_NAME, RS_SHARDS_NAME, RS_HEAD_NAME,
+                                        RS_UNPACKED_NAME, RS_PACKED_NAME, RS_OLD_NAME,  RS_PARTS_NEW,   NULL};
+    static const char *const last[] = {RS_PLAN_NAME, RS_PARTS_NAME, NULL};
     if (!published) {
-        RS_TRY(remove_names(output, partitions, err));
+        RS_TRY(remove_names(output, first, err));
     }
     RS_TRY(remove_names(output, names, err));
     RS_TRY(rs_parts_remove(output, err));
-    return remove_names(output, partitions, err);
+    return remove_names(output, last, err);
+}
+
+void rs_part_end(const rs_output *output)
+{
+    char lock[RS_PATH_MAX];
+    if (rs_path_join(output->part, RS_LOCK_NAME, lock, NULL) == RESPLIT_OK) {
+        (void)unlink(lock);
+    }
+    (void)rmdir(output->part);
 }
 
 void rs_part_remove(const rs_output *output, bool published)
 {
-    static const char *const lock[] = {RS_LOCK_NAME, NULL};
     if (rs_part_clear(output, published, NULL) == RESPLIT_OK) {
-        (void)remove_names(output, lock, NULL);
+        rs_part_end(output);
     }
-    (void)rmdir(output->part);
 }
 
 /* ---- The part ------------------------------------------------------------------------------ */

@@ -25,8 +25,9 @@ resplit_status rs_part_restore(const rs_output *output, resplit_error *err);
 resplit_status rs_part_look(rs_output *output, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
                             bool *on_disk, rs_job_id *found, resplit_error *err);
 
-/* Removes what runs leave in a part, but for its lock; or that, too, and the part. Anything else in it is not ours, and stays. */
+/* Removes what runs leave in a part, but for its lock; then that, and the part; or both. Anything else in it is not ours, and stays. */
 resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err);
+void rs_part_end(const rs_output *output);
 void rs_part_remove(const rs_output *output, bool published);
 
 /* Nothing is at the target's place, or what may be replaced; the file system has room. */

@@ -55,14 +55,22 @@ static resplit_status write_record(int folder, const char *name, const void *byt
     return rc;
 }
 
-static bool read_record(int folder, const char *name, void *bytes, size_t n)
+/* *found false: it is not there. What cannot be read is an error, and not taken for that. A record that is cut short is zero behind. */
+static resplit_status read_record(int folder, const char *name, void *bytes, size_t n, bool *found, resplit_error *err)
 {
+    memset(bytes, 0, n);
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool all = fd >= 0 && pread(fd, bytes, n, 0) == (ssize_t)n;
-    if (fd >= 0) {
-        (void)close(fd);
+    *found = fd >= 0;
+    if (fd < 0) {
+        return errno == ENOENT ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot open '%s'", name);
     }
-    return all;
+    ssize_t got;
+    do {
+        got = pread(fd, bytes, n, 0);
+    } while (got < 0 && errno == EINTR);
+    resplit_status rc = got >= 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot read '%s'", name);
+    (void)close(fd);
+    return rc;
 }
 
 static uint64_t check_header(const header *h)
@@ -89,9 +97,11 @@ uint32_t rs_parts_mark(const rs_job_id *whole, int64_t n)
 
 resplit_status rs_parts_read(const rs_output *output, rs_job_id *whole, int64_t *n, resplit_error *err)
 {
-    header h = {0};
+    header h;
+    bool found;
     *n = 0;
-    if (!read_record(output->lock, RS_PARTS_NAME, &h, sizeof h)) {
+    RS_TRY(read_record(output->lock, RS_PARTS_NAME, &h, sizeof h, &found, err));
+    if (!found) {
         return RESPLIT_OK;
     }
     if (h.magic != MAGIC || h.check != check_header(&h) || h.n < 1 || h.n > RS_MOST_PARTITIONS) {
@@ -297,8 +307,8 @@ resplit_status rs_parts_begin(rs_output *output, const resplit_array *array, con
                               const rs_job_id *id, const rs_text *plan, const rs_member *member, rs_earlier *earlier,
                               rs_progress *done, resplit_error *err)
 {
-    rs_done complete;
-    bool published;
+    rs_done ignored;
+    bool published, complete = false;
     output->array = array;
     output->shared = true;
     output->site = (rs_site){.path = array->path, .folder = array->info.folder, .overwrite = array->overwrite};
@@ -308,7 +318,10 @@ resplit_status rs_parts_begin(rs_output *output, const resplit_array *array, con
         return rs_fail(err, RESPLIT_EINVAL, "an array that is only described has no files to read or write");
     }
     RS_TRY(begin(output, source->path, resume, member, &published, err));
-    if (published || rs_parts_read_done(output, member->number, member->n, output->token, &complete)) {
+    if (!published) {
+        RS_TRY(rs_parts_read_done(output, member->number, member->n, &ignored, &complete, err));
+    }
+    if (published || complete) {
         *earlier = RS_EARLIER_ALL;
         rs_parts_leave(output, true);
         return RESPLIT_OK;
@@ -355,16 +368,16 @@ void rs_parts_leave(rs_output *output, bool keep)
     }
 }
 
-bool rs_parts_read_done(const rs_output *output, int64_t number, int64_t n, uint64_t token, rs_done *out)
+resplit_status rs_parts_read_done(const rs_output *output, int64_t number, int64_t n, rs_done *out, bool *complete,
+                                  resplit_error *err)
 {
     char name[FOLDER_MAX + sizeof DONE_NAME + 1], folder[FOLDER_MAX];
     record r;
     name_folder(number, n, folder);
     (void)snprintf(name, sizeof name, "%s/%s", folder, DONE_NAME);
-    if (!read_record(output->lock, name, &r, sizeof r) || r.check != check_record(&r) || r.done.token != token
-        || r.done.number != number || r.done.n != n) {
-        return false;
-    }
+    RS_TRY(read_record(output->lock, name, &r, sizeof r, complete, err));
+    *complete = *complete && r.check == check_record(&r) && r.done.token == output->token && r.done.number == number
+                && r.done.n == n;
     *out = r.done;
-    return true;
+    return RESPLIT_OK;
 }

@@ -57,7 +57,7 @@ void rs_parts_leave(rs_output *output, bool keep);
 resplit_status rs_parts_count(const char *path, int64_t *n, resplit_error *err);
 
 /* Is partition `number` of the output for `path` complete? */
-bool rs_parts_is_done(const char *path, int64_t number, int64_t n);
+resplit_status rs_parts_is_done(const char *path, int64_t number, int64_t n, bool *complete, resplit_error *err);
 
 /*
  * All partitions are complete: adds them up and publishes the array. RESPLIT_EINVAL names those that are not. Can be repeated at any
@@ -87,7 +87,8 @@ resplit_status rs_parts_compare(const rs_output *output, const rs_job_id *whole,
 /* The low half of the token of a job, by which it is known when its part is gone. */
 uint32_t rs_parts_mark(const rs_job_id *whole, int64_t n);
 
-/* Reads what a partition of this output says when it is complete; false: it is not. */
-bool rs_parts_read_done(const rs_output *output, int64_t number, int64_t n, uint64_t token, rs_done *out);
+/* Reads what a partition of this output, by its token, says when it is complete; else *complete is false. */
+resplit_status rs_parts_read_done(const rs_output *output, int64_t number, int64_t n, rs_done *out, bool *complete,
+                                  resplit_error *err);
 
 #endif

@@ -33,15 +33,18 @@ resplit_status rs_parts_count(const char *path, int64_t *n, resplit_error *err)
     return rc;
 }
 
-bool rs_parts_is_done(const char *path, int64_t number, int64_t n)
+resplit_status rs_parts_is_done(const char *path, int64_t number, int64_t n, bool *complete, resplit_error *err)
 {
     rs_output output = RS_NO_OUTPUT;
     rs_done done;
     int64_t found;
-    bool yes = peek(&output, path, &found, NULL) == RESPLIT_OK && found == n
-               && rs_parts_read_done(&output, number, n, output.token, &done);
+    *complete = false;
+    resplit_status rc = peek(&output, path, &found, err);
+    if (rc == RESPLIT_OK && found == n) {
+        rc = rs_parts_read_done(&output, number, n, &done, complete, err);
+    }
     rs_parts_leave(&output, true);
-    return yes;
+    return rc;
 }
 
 /* Calls visit with the folder of every partition, whatever it is of; the first that fails ends it. */

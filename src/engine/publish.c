@@ -166,7 +166,7 @@ resplit_status rs_output_publish(rs_output *output, uint64_t fingerprint, respli
                      output->site.path, why.message);
     }
     if (rc == RESPLIT_OK) {
-        rs_part_remove(output, true);
+        rs_part_end(output);
     }
     rs_output_abandon(output, true);
     return rc;

@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import h5py
 import nibabel as nib
@@ -17,7 +18,7 @@ import pytest
 
 import minc_support
 from conftest import blocks_of, check_blocks, name_of, same, sample, write_blocks, written
-from recovery import PART, SEED, boot, no_preload, slow_disk
+from recovery import PART, SEED, boot, no_preload, shim, slow_disk
 from zarr_support import read as read_zarr
 
 MEMORY = ("--memory", "16MiB", "--quiet", "--sync", "none")
@@ -609,3 +610,48 @@ def test_minc_pieces_and_files(run, tmp_path):
     for index, _, values in blocks_of(array, (8, 9, 10)):
         with h5py.File(tmp_path / "pieces" / ("%d_%d_%d.mnc" % index)) as file:
             assert np.array_equal(file["minc-2.0/image/0/image"][...], values)
+
+
+# ---- Calls that fail --------------------------------------------------------------------------------------------
+
+
+@no_preload
+@pytest.mark.parametrize("kind", ["write", "open", "close", "rename", "fsync", "mkdir", "unlink", "truncate", "alloc"])
+@pytest.mark.parametrize("name", ["out", "out.npy"])
+def test_calls_that_fail(run, resplit_path, tmp_path, kind, name):
+    """The n-th call fails, in a partition and then in finish: one sentence, nothing published, and the next run ends well."""
+    array = sample((20, 12, 10), "<u2")
+    np.save(tmp_path / "in.npy", array)
+    args = ["in.npy", name, *(["--chunks", "7,5,10"] if name == "out" else []), "--memory", "1MiB", "--quiet", "--threads", "1",
+            "--io", "threads"]
+    env = {"LD_PRELOAD": shim(resplit_path, "fail"), "RESPLIT_FAIL_ROOT": str(tmp_path.resolve()),
+           "RESPLIT_FAIL_REPORT": str(tmp_path) + ".report", "RESPLIT_FAIL_KIND": kind, "RESPLIT_FAIL_ERRNO": "5"}
+    run("plan", *args[:-5], "--parts", 2, "--save", "p.json")
+    n_failed = 0
+    for n in range(1, 9 if kind != "alloc" else 60):
+        at = n * {"alloc": 7, "close": 3}.get(kind, 1)
+        for command in ([*args, "--part", "1/2"], [*args, "--part", "2/2", "--resume"], ["finish", "p.json", "--quiet"]):
+            Path(env["RESPLIT_FAIL_REPORT"]).unlink(missing_ok=True)  # it counts on
+            done = run.anyhow(*command, env={**env, "RESPLIT_FAIL_AT": str(at)})
+            if done.returncode != 0:
+                n_failed += 1
+                assert done.returncode == 1 and done.stderr.startswith("resplit: ") and done.stderr.count("\n") == 1, done.stderr
+                if command[0] == "finish" and not (tmp_path / (name + PART)).exists():
+                    assert (tmp_path / name).exists()  # it failed only to say so
+                    continue
+                if command[0] != "finish":
+                    assert not (tmp_path / name).exists()
+                done = run.anyhow(*command)
+                if command[0] == "finish" and name == "out.npy" and done.returncode != 0:  # what is left says not of what
+                    assert "no partitions" in done.stderr and (tmp_path / name).exists()
+                    shutil.rmtree(tmp_path / (name + PART), ignore_errors=True)
+                else:
+                    assert done.returncode == 0, (command, n, done.stderr)
+        if name == "out.npy":
+            assert same(np.load(tmp_path / name), array)
+            os.remove(tmp_path / name)
+        else:
+            check_blocks(tmp_path / name, array, (7, 5, 10), "{0}_{1}_{2}.npy")
+            shutil.rmtree(tmp_path / name)
+        assert not (tmp_path / (name + PART)).exists()
+    assert n_failed > 0 or (kind, name) in (("truncate", "out"), ("unlink", "out.npy"), ("unlink", "out"))
