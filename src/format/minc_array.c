@@ -278,12 +278,11 @@ static resplit_status print(const resplit_array *array, const rs_box *box, int64
 /*
  * All blocks begin at the same byte. What differs in length is tables, and what libhdf5 leaves free where it lengthens a header for a
  * `start` that was not there: so the longest blocks at both ends are looked at, and some room is left. Their voxels are far behind,
- * as those of all blocks are behind their heads: only then does libhdf5 not cut its last piece of memory short. To make one takes
- * libhdf5 half a megabyte for each of two files, which malloc keeps for every worker that does it.
+ * as those of all blocks are behind their heads: only then does libhdf5 not cut its last piece of memory short.
  */
 static resplit_status find_head(void *payload, resplit_error *err)
 {
-    enum { FAR = RS_HDF5_MOST_MEMORY, ROOM = 1024, LIBRARY = 1 << 20 };
+    enum { FAR = RS_HDF5_MOST_MEMORY, ROOM = 1024 };
     resplit_array *array = payload;
     int64_t n = 0;
     for (int end = 0; end < 2; end++) {
@@ -300,21 +299,19 @@ static resplit_status find_head(void *payload, resplit_error *err)
         RS_TRY(rc);
     }
     array->data_offset = (n + ROOM + RS_HDF5_BEGIN - 1) / RS_HDF5_BEGIN * RS_HDF5_BEGIN;
-    array->layout.coding.coder = LIBRARY + 2 * n;
     return RESPLIT_OK;
 }
 
-static void pass_head(rs_wire *wire, void *payload)
+static void pass_offset(rs_wire *wire, void *payload)
 {
     resplit_array *array = payload;
     rs_wire_bytes(wire, &array->data_offset, sizeof array->data_offset);
-    rs_wire_bytes(wire, &array->layout.coding.coder, sizeof array->layout.coding.coder);
 }
 
 /* What the files will have comes from a file of others: the first heads are made where libhdf5 may crash. */
 resplit_status rs_minc_array_head(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
-    rs_apart task = {.subject = source->path, .work = find_head, .pass = pass_head, .payload = array};
+    rs_apart task = {.subject = source->path, .work = find_head, .pass = pass_offset, .payload = array};
     return rs_hdf5_apart(task, NULL, err);
 }
 

@@ -69,7 +69,7 @@ def test_killed_runs_go_on(run, tmp_path, source, case):
     folder, data = source
     name, place, more = CASES[case]
     rnd = random.Random(f"{SEED} {case}")
-    command = [str(run.path), str(folder / name), place, *more, "--memory", "4MiB", "--quiet"]
+    command = [str(run.path), str(folder / name), place, *more, "--memory", "8MiB", "--quiet"]
     start = time.monotonic()
     run(*command[1:])
     whole, n_left = time.monotonic() - start, 0
