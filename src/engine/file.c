@@ -13,7 +13,7 @@
 enum {
     PART = 1024 << 10,        /* of a long transfer: so many are under way at once */
     WRITE_AT_ONCE = 8 << 20,  /* through the page cache: so that the disk has work while we hand over the rest */
-    WRITEBACK_FROM = 1 << 20, /* smaller writes are left to the system, which gathers them */
+    WRITEBACK_FROM = 256 << 10, /* smaller writes are left to the system, which gathers them */
 };
 
 /*
