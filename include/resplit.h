@@ -172,6 +172,7 @@ typedef struct resplit_spec {
  *              which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
  *   is_virtual  of one HDF5 file: a virtual dataset over the files of the source, which are HDF5, too, and stay where they are. Nothing is
  *              copied, so chunks, codec and dtype cannot be given
+ *   whole      of an HDF5 file, for resplit_deliver alone: chunks are handed over whole, also those that are not encoded
  */
 typedef struct resplit_target {
     const char *format;
@@ -189,6 +190,7 @@ typedef struct resplit_target {
     bool write_empty;
     bool ome;
     bool is_virtual;
+    bool whole;
 } resplit_target;
 
 /* What is known about an array; see resplit_array_info. */
@@ -465,6 +467,34 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *pl
                                                           const resplit_array *target,
                                                           const resplit_run_options *options, resplit_result *result,
                                                           resplit_error *err);
+
+/*
+ * A piece of a target that is handed to the caller instead of being written.
+ *
+ *   encoded  a whole block, as its file would have it, where blocks are encoded; its box may reach out of the array. Else
+ *            elements, in the target's order, of a block or of a part of it
+ */
+typedef struct resplit_piece {
+    int64_t start[RESPLIT_MAX_NDIM]; /* of its box in the target */
+    int64_t shape[RESPLIT_MAX_NDIM];
+    const void *bytes; /* until the function returns */
+    int64_t n_bytes;
+    bool encoded;
+} resplit_piece;
+
+/* Called by workers of the run, one at a time; a return other than 0 stops it. */
+typedef int resplit_take(const resplit_piece *piece, void *payload);
+
+/*
+ * Runs a plan, but hands what it would write to `take`: for targets that only somebody else can write to. Every element
+ * comes exactly once, in the order of the plan's writes, more or less. Nothing is made at the target's path; temporary data goes to the
+ * plan's folder, or beside that path. Cannot be resumed. RESPLIT_EUNSUPPORTED, before anything was handed over: shards, virtual
+ * targets, casts, images that are compressed as a whole, and blocks that would be copied as they are stored.
+ */
+RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_deliver(const resplit_plan *plan, const resplit_array *source,
+                                                              const resplit_array *target, resplit_take *take,
+                                                              void *payload, const resplit_run_options *options,
+                                                              resplit_result *result, resplit_error *err);
 
 /*
  * The plan of the run that left a part of `target`, to be run again with options->resume. *out is NULL, without an

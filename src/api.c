@@ -433,6 +433,9 @@ resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source
         return rs_fail(err, RESPLIT_EINVAL, "this plan is of %lld partitions: run them one by one, as --part 1/%lld",
                        (long long)plan->n_parts, (long long)plan->n_parts);
     }
+    if (target->whole) {
+        return rs_fail(err, RESPLIT_EINVAL, "a target of whole blocks can be handed over, but not written");
+    }
     resplit_array view;
     const resplit_array *turned = rs_array_turned(source, target, &view);
     RS_TRY(rs_api_check_belongs(plan, turned, target, err));

@@ -116,7 +116,7 @@ static PyObject *array_wrap(PyObject *self, PyObject *args)
     return capsule;
 }
 
-/* (path or None, source, format, chunks, start, stop, pattern, folder, overwrite, codec, shards, order, dtype, write_empty) */
+/* (path or None, source, format, chunks, start, stop, pattern, folder, overwrite, codec, shards, order, dtype, write_empty, whole) */
 static PyObject *array_create(PyObject *self, PyObject *args)
 {
     PyObject *path = NULL;
@@ -127,12 +127,12 @@ static PyObject *array_create(PyObject *self, PyObject *args)
     resplit_target target = {0};
     resplit_error err;
     resplit_status rc;
-    int folder, overwrite, write_empty;
+    int folder, overwrite, write_empty, whole;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&O&zO&O&O&zppzO&zzp", core_take_path, &path, core_take_array, &source, &target.format,
+    if (!PyArg_ParseTuple(args, "O&O&zO&O&O&zppzO&zzpp", core_take_path, &path, core_take_array, &source, &target.format,
                           core_take_chunks, &chunks, core_take_list, &start, core_take_list, &stop, &target.pattern,
                           &folder, &overwrite, &target.codec, core_take_list, &shards, &order, &target.dtype,
-                          &write_empty)) {
+                          &write_empty, &whole)) {
         Py_XDECREF(path);
         return NULL;
     }
@@ -148,6 +148,7 @@ static PyObject *array_create(PyObject *self, PyObject *args)
     target.overwrite = overwrite;
     target.order = order_of(order);
     target.write_empty = write_empty;
+    target.whole = whole;
     const char *place = core_path(path);
     Py_BEGIN_ALLOW_THREADS rc = resplit_array_create(place, source, &target, &array, &err);
     Py_END_ALLOW_THREADS core_chunks_release(&chunks);

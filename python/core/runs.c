@@ -113,6 +113,61 @@ static PyObject *run(PyObject *self, PyObject *args)
     return rc == RESPLIT_OK ? answer_of(&options, core_result(&result)) : core_raise_of(&options, &err);
 }
 
+/* ---- Handing over -------------------------------------------------------------------------- */
+
+/* Who takes pieces, and what it raised. */
+typedef struct taker {
+    PyObject *callable;
+    core_progress *progress;
+    int ndim;
+} taker;
+
+/* Called by workers, which Python does not know. The memory is theirs, so a view of it ends with the call. */
+static int take(const resplit_piece *piece, void *payload)
+{
+    const taker *t = payload;
+    PyGILState_STATE state = PyGILState_Ensure();
+    if (t->progress->raised != NULL) { /* it was in line already */
+        PyGILState_Release(state);
+        return 1;
+    }
+    PyObject *view = PyMemoryView_FromMemory((char *)(uintptr_t)piece->bytes, (Py_ssize_t)piece->n_bytes, PyBUF_READ);
+    PyObject *answer = view == NULL ? NULL
+                                    : PyObject_CallFunction(t->callable, "NNOO", core_tuple(t->ndim, piece->start),
+                                                            core_tuple(t->ndim, piece->shape), view,
+                                                            piece->encoded ? Py_True : Py_False);
+    PyObject *released = answer != NULL ? PyObject_CallMethod(view, "release", NULL) : NULL;
+    int failed = released == NULL;
+    if (failed) {
+        keep_raised(t->progress);
+    }
+    Py_XDECREF(released);
+    Py_XDECREF(answer);
+    Py_XDECREF(view);
+    PyGILState_Release(state);
+    return failed;
+}
+
+/* (plan, source, target, take, options) -> dict */
+static PyObject *deliver(PyObject *self, PyObject *args)
+{
+    resplit_plan *plan;
+    resplit_array *source, *target;
+    core_options options;
+    resplit_result result;
+    resplit_error err = {.resumable = false};
+    resplit_status rc;
+    taker t = {.progress = &options.progress};
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O&O&O&OO&", core_take_plan, &plan, core_take_array, &source, core_take_array, &target,
+                          &t.callable, core_take_options, &options)) {
+        return NULL;
+    }
+    t.ndim = resplit_array_info(target)->ndim;
+    CORE_WORK(&options, rc = resplit_deliver(plan, source, target, take, &t, &options.run, &result, &err));
+    return rc == RESPLIT_OK ? answer_of(&options, core_result(&result)) : core_raise_of(&options, &err);
+}
+
 /* (a, b, memory, options) -> (equal, n_different, index) */
 static PyObject *verify(PyObject *self, PyObject *args)
 {
@@ -202,6 +257,7 @@ static PyObject *array_read(PyObject *self, PyObject *args)
 
 PyMethodDef core_run_methods[] = {
     {"run", run, METH_VARARGS, NULL},
+    {"deliver", deliver, METH_VARARGS, NULL},
     {"verify", verify, METH_VARARGS, NULL},
     {"fingerprint", fingerprint, METH_VARARGS, NULL},
     {"array_read", array_read, METH_VARARGS, NULL},

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -203,6 +204,31 @@ class Plan:
 
     def _run(self, options: RunOptions) -> Result:
         info = _core.run(self._handle, self.source._handle, self.target._handle, options.core())
+        return result_of(self.target.path, self.strategy, info)
+
+    def deliver(
+        self,
+        take: Callable[[tuple[int, ...], tuple[int, ...], memoryview, bool], object],
+        *,
+        progress: Progress = None,
+        threads: int | None = None,
+        io: str | None = None,
+        direct: str | bool | None = None,
+    ) -> Result:
+        """Does it, but hands what would be written to a function: for targets that only somebody else can write to.
+
+        Parameters
+        ----------
+        take : callable
+            Called as ``take(start, shape, data, encoded)``, one at a time, by threads of the engine. `start` and `shape`
+            are those of a box of the target. `encoded`: `data` is a whole block as it would be stored, which may reach
+            out of the array; else the elements of the box, in the target's order. `data` is gone when the function
+            returns. Every element comes exactly once. Whatever is raised stops the run.
+        progress, threads, io, direct
+            As in :func:`resplit.resplit`.
+        """
+        with run_options(progress, io=io, direct=direct, sync=None, threads=threads, resume=False) as options:
+            info = _core.deliver(self._handle, self.source._handle, self.target._handle, take, options.core())
         return result_of(self.target.path, self.strategy, info)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -29,6 +29,7 @@ class Target:
     pattern: str | None = None
     write_empty: bool = False
     overwrite: bool = False
+    whole: bool = False  # of blocks that are handed over
 
     def create(self, path: str | os.PathLike[str] | None, source: Array, folder: bool = False) -> Array:
         """The array that a run will make; touches nothing."""
@@ -49,6 +50,7 @@ class Target:
             self.order,
             _words.type_word(self.dtype),
             self.write_empty,
+            self.whole,
         )
         return Array(handle)
 

@@ -223,13 +223,21 @@ static resplit_status put_head(const resplit_array *array, const int64_t *index,
     return rc;
 }
 
-resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                              resplit_error *err)
+/* Need it not be there? */
+static bool is_empty(const rs_run *run, const char *elements, int64_t n)
+{
+    const resplit_array *target = run->target;
+    return target->fill != NULL && !target->write_empty && !run->hands_over
+           && rs_is_filled(elements, n, target->fill, target->dtype.itemsize);
+}
+
+resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                               int64_t *n_stored, resplit_error *err)
 {
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
     int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
-    int64_t head = rs_array_block_offset(target, step->index), n_stored = head + n;
+    int64_t head = rs_array_block_offset(target, step->index);
     char *area = staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
     char *elements = rs_block_assemble(worker, step, pieces, NULL, place);
     worker->cursor.seeks++;
@@ -238,8 +246,8 @@ resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_p
         cast_block(worker, step, elements, place);
         elements = place;
     }
-    if (target->fill != NULL && !target->write_empty
-        && rs_is_filled(elements, n, target->fill, target->dtype.itemsize)) {
+    *n_stored = 0;
+    if (is_empty(run, elements, n)) {
         return RESPLIT_OK;
     }
     if (head > 0 && elements != place) {
@@ -248,8 +256,16 @@ resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_p
     }
     RS_TRY(put_head(target, step->index, head, area, err));
     rs_coder_fit(worker->encoder, head + n);
-    RS_TRY(rs_encode(worker->encoder, elements - head, staging, &n_stored, err));
-    return store(worker, step, staging, n_stored, err);
+    *n_stored = head + n;
+    return rs_encode(worker->encoder, elements - head, staging, n_stored, err);
+}
+
+resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                              resplit_error *err)
+{
+    int64_t n;
+    RS_TRY(rs_block_encode(worker, step, pieces, staging, &n, err));
+    return n > 0 ? store(worker, step, staging, n, err) : RESPLIT_OK;
 }
 
 /* ---- As it is -------------------------------------------------------------------------------- */

@@ -26,6 +26,10 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
 char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_piece *pieces, const char *background,
                         char *area);
 
+/* The target block of a step as it is stored, in staging. 0 bytes: it is full of the fill value, and need not be stored. */
+resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                               int64_t *n_stored, resplit_error *err);
+
 /* Encodes and writes the target block of a step. */
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
                               resplit_error *err);

@@ -36,7 +36,7 @@ static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view
 static bool stays_missing(const rs_run *run)
 {
     const resplit_array *source = run->source, *target = run->target;
-    return !run->only_reads && target->fill != NULL && !target->write_empty
+    return !run->only_reads && !run->hands_over && target->fill != NULL && !target->write_empty
            && memcmp(source->fill, target->fill, (size_t)run->problem->itemsize) == 0;
 }
 

@@ -8,13 +8,16 @@
 #include <string.h>
 #include <time.h>
 
-static resplit_status run_kind(rs_run *run, const char *temp, resplit_error *err)
+resplit_status rs_run_kind(rs_run *run, const char *temp, resplit_error *err)
 {
     char beside[RS_PATH_MAX];
     switch (run->plan->kind) {
     case RS_PLAN_BUFFERS: return rs_run_steps(run, err);
     case RS_PLAN_COPY: return rs_run_blocks(run, err);
     case RS_PLAN_SPILL: break;
+    }
+    if (temp == NULL && run->target->path == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL, "a plan that spills needs a folder for its temporary file");
     }
     if (temp == NULL) {
         RS_TRY(rs_path_parent(run->target->path, beside, err));
@@ -69,7 +72,7 @@ resplit_status rs_run_sync(const resplit_run_options *options, rs_sync *sync, re
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* What was read is what was written, however it was cut on the way. */
-static resplit_status check_fingerprint(const rs_run *run, resplit_error *err)
+resplit_status rs_run_check(const rs_run *run, resplit_error *err)
 {
     return run->read_fingerprint == run->written_fingerprint
                ? RESPLIT_OK
@@ -96,7 +99,7 @@ static resplit_status run_steps(rs_run *run, const rs_output *output, const char
         rc = rs_shards_begin(&shards, run->problem, run->target, output->data, output->folder, anew, err);
     }
     if (rc == RESPLIT_OK && !rs_array_is_virtual(run->target)) {
-        rc = run_kind(run, temp, err);
+        rc = rs_run_kind(run, temp, err);
     }
     resplit_status closed = rs_files_release(&run->targets, rc == RESPLIT_OK ? err : NULL);
     rc = rc == RESPLIT_OK ? closed : rc;
@@ -113,7 +116,7 @@ static resplit_status run_steps(rs_run *run, const rs_output *output, const char
 static resplit_status check_run(rs_run *run, const rs_output *output, resplit_error *err)
 {
     static const int64_t first[RS_MAX_NDIM];
-    RS_TRY(check_fingerprint(run, err));
+    RS_TRY(rs_run_check(run, err));
     if (run->stream
         != NULL) { /* also of a region, and when an earlier run had read it all: the checksum is at the end */
         RS_TRY(rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), run->options, err));
@@ -259,6 +262,16 @@ static resplit_status begin_output(rs_output *output, const rs_run *run, const r
     return rc;
 }
 
+void rs_run_tell(const rs_run *run, resplit_result *result)
+{
+    result->cost = run->actual;
+    result->stored_read = run->stored_read;
+    result->stored_written = run->stored_written;
+    result->losses = run->losses;
+    result->threads = run->n_workers;
+    result->io = run->io_name;
+}
+
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
                            const resplit_array *target, const rs_member *member, const char *temp,
                            const rs_text *plan_text, const resplit_run_options *options, resplit_result *result,
@@ -300,12 +313,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
             keep_what_is_done(&run, &output, rc, err);
         }
     }
-    result->cost = run.actual;
-    result->stored_read = run.stored_read;
-    result->stored_written = run.stored_written;
-    result->losses = run.losses;
-    result->threads = run.n_workers;
-    result->io = run.io_name;
+    rs_run_tell(&run, result);
     result->seconds = seconds_now() - start;
     return rc;
 }

@@ -11,6 +11,7 @@
 
 enum {
     STACK_BYTES = 128 << 10, /* of a worker: some calls deep, with paths and sentences on it */
+    THEIR_STACK = 4 << 20,   /* where it calls the caller; of which only what is used is there */
     REPORT_MS = 50,
     STEADY = 4 << 20, /* bytes that a second worker must have to do */
 };
@@ -197,7 +198,7 @@ resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_err
     int n = 1;
     bool small = pthread_attr_init(&attributes) == 0;
     if (small) {
-        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        (void)pthread_attr_setstacksize(&attributes, run->hands_over ? THEIR_STACK : STACK_BYTES);
     }
     /* fewer workers than wanted are enough */
     while (n < run->n_workers

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-    PART = 1024 << 10,        /* of a long transfer: so many are under way at once */
-    WRITE_AT_ONCE = 8 << 20,  /* through the page cache: so that the disk has work while we hand over the rest */
+    PART = 1024 << 10,          /* of a long transfer: so many are under way at once */
+    WRITE_AT_ONCE = 8 << 20,    /* through the page cache: so that the disk has work while we hand over the rest */
     WRITEBACK_FROM = 256 << 10, /* smaller writes are left to the system, which gathers them */
 };
 

@@ -108,6 +108,7 @@ struct rs_run {
     bool only_reads;           /* the target stands for the source: none of its blocks is coded */
     bool unsummed;             /* nobody asks for the fingerprint */
     bool compares;             /* the sink reads the target */
+    bool hands_over;           /* the sink is the caller's, and gets everything, also what need not be stored */
     void *sink_state;
     rs_journal *journal; /* NULL: none is kept */
     rs_progress resumed; /* what an earlier run had done */
@@ -239,6 +240,20 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                            const resplit_array *target, const struct rs_member *member, const char *temp,
                            const rs_text *plan_text, const resplit_run_options *options, resplit_result *result,
                            resplit_error *err);
+
+/* The same, but blocks are given to `take`. */
+resplit_status rs_run_deliver(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
+                              const resplit_array *target, const char *temp, resplit_take *take, void *payload,
+                              const resplit_run_options *options, resplit_result *result, resplit_error *err);
+
+/* The steps of a plan of any kind. temp: as above. */
+resplit_status rs_run_kind(rs_run *run, const char *temp, resplit_error *err);
+
+/* When all steps are done: is what went out what came in? */
+resplit_status rs_run_check(const rs_run *run, resplit_error *err);
+
+/* Fills in what the run counted. */
+void rs_run_tell(const rs_run *run, resplit_result *result);
 
 /* When data is brought to disk, as the options say. */
 resplit_status rs_run_sync(const resplit_run_options *options, rs_sync *sync, resplit_error *err);

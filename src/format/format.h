@@ -86,6 +86,7 @@ struct resplit_array {
     char *wished_codec;  /* owned; a target: as it was asked for; NULL: as the source */
     char wished_order;   /* the same; 0: as the source */
     bool write_empty;    /* a target: also blocks that are full of it */
+    bool whole;          /* a target that is handed over: in whole blocks, encoded or not */
     bool wished_format;  /* a target: the format was asked for by name */
     int64_t most_stored; /* a source that is encoded: bytes of its largest stored block */
     int64_t shard[RS_MAX_NDIM];  /* blocks in a file along each axis, when a file holds several; else 0 */

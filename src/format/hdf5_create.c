@@ -248,8 +248,8 @@ static resplit_status set_coding(const resplit_array *source, resplit_array *arr
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a fill value");
     }
     memcpy(array->fill, array->hdf5->fill, (size_t)array->dtype.itemsize);
-    return rs_array_set_coding(array, true, bound, source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5,
-                               err);
+    double ratio = array->chain.n == 0 ? 1 : source->layout.coding.ratio > 0 ? source->layout.coding.ratio : 0.5;
+    return rs_array_set_coding(array, true, bound, ratio, err);
 }
 
 /* Whether HDF5 has filters for all that: asked now, not when everything is written. */
@@ -303,8 +303,9 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
         RS_TRY(check_chunk(array->layout.ndim, chunk, array->dtype.itemsize, err));
     }
     RS_TRY(set_grid(shape, chunk, array, err));
-    array->encoded = array->chain.n > 0;
-    array->info.codec = array->encoded ? rs_chain_text(&array->chain, array->codec) : NULL;
+    array->whole = target->whole;
+    array->encoded = array->chain.n > 0 || (array->whole && array->hdf5->chunked);
+    array->info.codec = array->chain.n > 0 ? rs_chain_text(&array->chain, array->codec) : NULL;
     array->info.dataset = array->hdf5->dataset;
     RS_TRY(array->encoded ? set_coding(source, array, err) : set_places(array, err));
     return rs_hdf5_try(array, err);

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from .. import _api
 from .._array import Array, open_array
-from .._errors import ResplitError
+from .._errors import ResplitError, UnsupportedError
+from .._target import How, Target
 from ._portions import NotOurs, Portion, Shape
-from ._sinks import Sink, by_source, plain, roi_of
+from ._sinks import Sink, beside, by_source, plain, roi_of
 from ._stored import Stored, is_a, path_of
 
 # ---- Zarr ----------------------------------------------------------------------------------------
@@ -137,6 +138,9 @@ def _fill_value(stored: Stored, dtype: np.dtype[Any]) -> bytes | None:
 # ---- HDF5 ----------------------------------------------------------------------------------------
 
 
+_WRITE_BEHIND = 64 << 20
+
+
 class Hdf5Sink(Sink):
     """Chunks of a dataset of h5py, as they are stored; elements, where it has none."""
 
@@ -197,6 +201,53 @@ class Hdf5Sink(Sink):
             if dataset.chunks is not None and math.prod(dataset.chunks) != math.prod(self.lengths):
                 raise NotOurs(f"chunks are {self.lengths}, and we would write {dataset.chunks}")
             yield dataset
+
+    def take(self, portion: Portion, source: Array, memory: int) -> None:
+        """Chunks are written by who has the file open, h5py, as the engine hands them over."""
+        with beside(self.path) as folder:
+            target = Target(roi=roi_of(portion), whole=True, **self.options(portion))
+            plan = How(memory).plan(source, target.create(self.name(folder), source))
+            try:
+                with self._written_behind() as wrote:
+                    plan.deliver(lambda *piece: wrote(self._put(portion, *piece)))
+                return
+            except UnsupportedError:  # it is copied as it is stored, for which there has to be a file
+                pass
+        super().take(portion, source, memory)
+
+    def _put(self, portion: Portion, start: Shape, shape: Shape, data: memoryview, encoded: bool) -> int:
+        axes = portion.axes
+        to = [s + at + (0 if a is None else start[a]) for s, at, a in zip(self.start, portion.at, axes)]
+        if encoded:
+            self.dataset.id.write_direct_chunk(tuple(to), data)
+            return len(data)
+        lengths = [1 if a is None else shape[a] for a in axes]
+        if self._is_chunk(to, lengths):
+            self.dataset.id.write_direct_chunk(tuple(to), data)
+        else:
+            box = tuple(slice(a, a + n) for a, n in zip(to, lengths))
+            self.dataset[box] = np.frombuffer(data, self.dtype).reshape(lengths)
+        return len(data)
+
+    @contextmanager
+    def _written_behind(self) -> Iterator[Callable[[int], None]]:
+        """Lets the disk begin with what was written, and the system forget it: the page cache is not for all of it."""
+        written = 0
+
+        def wrote(n: int) -> None:
+            nonlocal written
+            written += n
+            if written >= _WRITE_BEHIND:
+                written = 0
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+
+        handle = self.dataset.file.id.get_vfd_handle()
+        yield wrote
+
+    def _is_chunk(self, to: Sequence[int], lengths: Sequence[int]) -> bool:
+        """Is it a whole one, and stored as it is? h5py would copy it once more."""
+        plain = self.dataset.chunks is not None and not _filters(self.dataset)
+        return plain and tuple(lengths) == self.lengths and not any(a % n for a, n in zip(to, lengths))
 
     def move(self, portion: Portion, made: str, memory: int) -> None:
         if self.dataset.chunks is None:
