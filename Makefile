@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SECONDS = 60
 ARGS =
 
-.PHONY: build help demo test wheel install format check bench bench-quick fuzz clean
+.PHONY: build help demo test wheel install format check bench bench-quick experiments experiments-quick fuzz clean
 
 build: ## build the library and the command (build/release)
 	@tools/bootstrap.sh build
@@ -44,6 +44,16 @@ bench: ## time against cp and the device (hours; ARGS="options" for bench/bench.
 
 bench-quick: override ARGS := --only cp,budget,warm,fingerprint,small --scale 0.05 $(ARGS)
 bench-quick: bench ## a part of it on a twentieth of the bytes, a few minutes
+
+experiments: ## run the papers' experiments into docs/experiments (under 40 minutes; ARGS="options" for experiments/run.py)
+	@tools/bootstrap.sh bench
+	@tools/build.sh release
+	@tools/package.sh build/venv
+	@build/venv/bin/python experiments/run.py --resplit build/release/resplit $(ARGS)
+
+experiments-quick: override ARGS := --quick $(ARGS)
+experiments-quick: export RESPLIT_EXPERIMENTS = $(CURDIR)/build/experiments
+experiments-quick: experiments ## the same with tiny copies, into build/experiments: a trial, a few minutes
 
 fuzz: ## run every fuzz target for SECONDS (60) each
 	@tools/bootstrap.sh fuzz

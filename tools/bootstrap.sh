@@ -9,7 +9,7 @@
 #   test    build, and C++ compiler, cmocka, strace, Python and its headers, with a virtual environment in build/venv
 #   check   test, and clang, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
-#   bench   as test
+#   bench   test, and FUSE and matplotlib, for the experiments
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,6 +33,7 @@ compiles() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" 
 includes() { printf '#include <stdio.h>\n#include <%s>\nint main(void) { return 0; }\n' "$1" | cc -x c - -o /dev/null; }
 python_headers() { python3 -c 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")'; }
 hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+fuse() { pkg-config --exists fuse3 && have fusermount3; }
 mpi() { have mpicc && have mpirun; }
 fuzzes() {
     printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { (void)d; (void)n; return 0; }\n' \
@@ -85,6 +86,9 @@ look() {
         fuzz)
             need "clang libclang-rt-14-dev" fuzzes
             ;;
+    esac
+    case $what in
+        bench) need "libfuse3-dev fuse3" fuse ;;
     esac
 }
 
@@ -150,6 +154,16 @@ make_venv() {
     printf '%s\n' "$wanted" >$venv/stamp
 }
 
+# What only benchmarks and experiments need, into the same environment.
+add_to_venv() {
+    local requirements=bench/requirements.txt
+    build/venv/bin/python -c 'import matplotlib' 2>/dev/null && return
+    if ! build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $requirements >&2; then
+        say "pip could not install $(grep -v '^#' $requirements | tr '\n' ' ')"
+        exit 1
+    fi
+}
+
 case $what in
     build | test | check | fuzz | bench) ;;
     *)
@@ -168,4 +182,7 @@ fi
 check_cmake
 case $what in
     test | check | bench) make_venv ;;
+esac
+case $what in
+    bench) add_to_venv ;;
 esac
