@@ -31,7 +31,7 @@ install: build ## install under PREFIX (/usr/local)
 	@cmake --install build/release --prefix "$(abspath $(PREFIX))"
 
 format: ## lay out the C files
-	@find src cli include python tests bench -name '*.[ch]' | xargs clang-format -i
+	@find src cli include python tests bench experiments -name '*.[ch]' | xargs clang-format -i
 
 check: ## warnings as errors, clang-tidy, layout, sanitizers and their tests
 	@tools/bootstrap.sh check

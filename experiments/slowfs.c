@@ -245,7 +245,8 @@ static int write_statistics(const char *path)
     if (out == NULL) {
         return 1;
     }
-    fprintf(out, "{\"requests\": %" PRId64 ", \"seeks\": %" PRId64 ", \"read\": %" PRId64 ", \"written\": %" PRId64 "}\n",
+    fprintf(out,
+            "{\"requests\": %" PRId64 ", \"seeks\": %" PRId64 ", \"read\": %" PRId64 ", \"written\": %" PRId64 "}\n",
             disk.n_requests, disk.n_seeks, disk.n_read, disk.n_written);
     return fclose(out) != 0;
 }
@@ -262,7 +263,8 @@ int main(int argc, char **argv)
     disk.seek_seconds = strtod(argv[4], NULL);
     disk.bandwidth = strtod(argv[5], NULL);
     if (disk.root < 0 || log < 0 || realpath(argv[3], statistics) == NULL || disk.bandwidth <= 0) {
-        fprintf(stderr, "slowfs: '%s' or '%s' cannot be opened, or a bandwidth of 0: %s\n", argv[1], argv[3], strerror(errno));
+        fprintf(stderr, "slowfs: '%s' or '%s' cannot be opened, or a bandwidth of 0: %s\n", argv[1], argv[3],
+                strerror(errno));
         return 1;
     }
     close(log);

@@ -16,10 +16,10 @@ step() {
     "$@" || failed+=("$name")
 }
 
-c_files() { find src cli include python tests bench -name '*.[ch]' | sort; }
+c_files() { find src cli include python tests bench experiments -name '*.[ch]' | sort; }
 scripts() {
     printf '.ci/run\n'
-    find tools tests bench -name '*.sh' | sort
+    find tools tests bench experiments -name '*.sh' | sort
 }
 
 shell_syntax() {
