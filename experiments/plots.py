@@ -141,10 +141,10 @@ def speedups():
     rows = chosen(rows, edge=edge)
     figure, axes = plt.subplots(figsize=(6.2, 3.2))
     looks = {"published": ("s", "white", "0.2"), "ours, keep": ("^", "#b35806", "#b35806"), "ours, best": ("o", "#08306b", "#08306b")}
-    for i, (label, (marker, face, edge)) in enumerate(looks.items()):
+    for i, (label, (marker, face, color)) in enumerate(looks.items()):
         column = {"published": "published_ratio", "ours, keep": "keep_ratio", "ours, best": "best_ratio"}[label]
         points = [(row["case"] + 0.15 * (i - 1), row[column]) for row in rows if row[column]]
-        axes.plot(*zip(*points), linestyle="none", marker=marker, markerfacecolor=face, color=edge, markersize=6, label=label)
+        axes.plot(*zip(*points), linestyle="none", marker=marker, markerfacecolor=face, color=color, markersize=6, label=label)
     axes.axhline(1, color="0.5", linewidth=0.8)
     axes.set_xticks(range(7))
     axes.set_xlabel("configuration")
@@ -188,26 +188,25 @@ def measured():
     save(figure, "measured")
 
 
-def slow_points(axes, rows, strategies, x_of):
+def slow_points(axes, rows, strategies):
+    """Measured by their markers, computed by a letter."""
     for i, strategy in enumerate(strategies):
-        for how, face in (("measured", None), ("computed", "white")):
-            points = [(x_of(row, i), row["seconds"]) for row in chosen(rows, strategy=strategy, how=how)]
-            style = {**STYLES[strategy], "linestyle": "none", "markersize": 6}
-            if how == "computed":
-                style.update(marker="$c$", markersize=7)
+        style = {**STYLES[strategy], "linestyle": "none", "markersize": 6}
+        for how, look in (("measured", {"label": strategy}), ("computed", {"marker": "$c$", "markersize": 7})):
+            points = [(row["case"] + 0.14 * (i - 1), row["seconds"]) for row in chosen(rows, strategy=strategy, how=how)]
             if points:
-                axes.plot(*zip(*points), label=strategy if how == "measured" else f"{strategy}, computed", **style)
+                axes.plot(*zip(*points), **{**style, **look})
     axes.set_yscale("log")
+    plain_log(axes.yaxis, (1,))
 
 
 def slow():
     rows = read_csv("slow")
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
-    slow_points(left, rows, ("naive", "keep", "best"), lambda row, i: row["case"] + 0.14 * (i - 1))
+    slow_points(left, rows, ("naive", "keep", "best"))
     left.set_xticks(range(7))
     left.set_xlabel("configuration")
-    left.set_ylabel("time on the slow disk (s)")
-    left.legend(fontsize=8)
+    left.set_ylabel("time on the slow disk (s); c: computed")
     every = rows + read_csv("splitmerge_slow")
     for strategy in ("naive", "clustered", "multiple", "keep", "best"):
         points = [(r["model_seconds"], r["seconds"]) for r in chosen(every, strategy=strategy, how="measured")]
@@ -217,9 +216,11 @@ def slow():
     right.plot(ends, ends, label="equal", **FLOOR)
     right.set_xscale("log")
     right.set_yscale("log")
+    plain_log(right.xaxis)
+    plain_log(right.yaxis)
     right.set_xlabel("seeks × latency + bytes / bandwidth (s)")
     right.set_ylabel("measured (s)")
-    right.legend(fontsize=8)
+    legend_of(figure, (left, right), "outside upper center")
     save(figure, "slow")
 
 
