@@ -75,7 +75,7 @@ def note(options, seconds):
     for name, took in seconds.items():
         known[name] = {"part": name, "seconds": f"{took:.1f}", "trial": "yes" if options.quick else "no", "date": facts["date"][:10],
                        "resplit": facts["resplit"], "cpu": facts["CPU"], "cores": facts["cores"].partition(",")[0],
-                       "memory": facts["memory"], "kernel": facts["kernel"], "file_system": facts["file system"]}
+                       "memory": facts["memory"], "kernel": facts["kernel"].partition("-")[0], "file_system": facts["file system"].partition(" ")[0]}
     common.write_csv("parts", [known[name] for name in PARTS if name in known])
 
 
