@@ -12,6 +12,7 @@
  * stamps) to the same targets (grids and metadata) as before: one hash over all of them. If one differs, the part is refused, as
  * that of an array would be. An array that was completed but not yet counted is made again, over the first one.
  */
+#include "base/path.h"
 #include "engine/output.h"
 #include "engine/run.h"
 #include "format/group.h"
@@ -68,7 +69,7 @@ bool resplit_is_group(const char *path)
 /* The arrays among the nodes, each below `folder`. */
 static resplit_status set_arrays(resplit_group *group, const char *path, const char *folder, resplit_error *err)
 {
-    group->path = rs_strdup(path);
+    group->path = rs_path_trimmed(path);
     group->array = calloc(group->list.n + 1, sizeof *group->array);
     group->place = calloc(group->list.n + 1, sizeof *group->place);
     if (group->path == NULL || group->array == NULL || group->place == NULL) {

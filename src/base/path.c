@@ -102,3 +102,10 @@ resplit_status rs_path_as_read(const char *file, const char *path, char **out, r
     rs_text_release(&text);
     return rc;
 }
+
+char *rs_path_trimmed(const char *path)
+{
+    size_t n;
+    (void)last_part(path, &n);
+    return strndup(path, n);
+}

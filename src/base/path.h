@@ -19,4 +19,7 @@ resplit_status rs_path_to_write(const char *file, const char *path, char **out, 
 /* What was written, as a path that can be opened from here. The caller frees *out. */
 resplit_status rs_path_as_read(const char *file, const char *path, char **out, resplit_error *err);
 
+/* A copy without the slashes at its end, as shells complete folders; NULL: no memory. The caller frees it. */
+char *rs_path_trimmed(const char *path);
+
 #endif

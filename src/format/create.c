@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "format/array.h"
 #include "format/drivers.h"
 #include "format/hdf5_array.h"
@@ -221,7 +222,7 @@ static resplit_status take_wishes(const char *path, const resplit_target *target
         if (*path == '\0') {
             return rs_fail(err, RESPLIT_EINVAL, "the path of the target is empty");
         }
-        array->path = rs_strdup(path);
+        array->path = rs_path_trimmed(path); /* what grows beside it is named after it */
         if (array->path == NULL) {
             return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
         }

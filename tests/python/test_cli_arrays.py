@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+import zarr
 
 from conftest import check_blocks, same, sample, write_blocks, written
 
@@ -349,3 +350,18 @@ def test_a_target_that_cannot_be_made_is_named(run, tmp_path):
     assert "no/such" in run.error("in.npy", "no/such/out", "--chunks", "7,7", "--memory", "1MiB")
     assert "in.npy" in run.error("in.npy", "in.npy/out", "--chunks", "7,7", "--memory", "1MiB")
     assert [p.name for p in tmp_path.iterdir()] == ["in.npy"]
+
+
+def test_names_of_folders_may_end_in_slashes(run, tmp_path):
+    """As shells complete them."""
+    array = sample((20, 30))
+    write_blocks(tmp_path / "in", array, (5, 30), "{0}_{1}.npy")
+    run("in/", "out/", "--chunks", "10,10", "--quiet")
+    check_blocks(tmp_path / "out", array, (10, 10), "{0}_{1}.npy")
+    run("out/", "parts//", "--chunks", "7,7", "--part", "1/1", "--quiet")
+    run("finish", "parts/", "--quiet")
+    check_blocks(tmp_path / "parts", array, (7, 7), "{0}_{1}.npy")
+    zarr.create_group(tmp_path / "group.zarr").create_array("a", data=array, chunks=(5, 5))
+    run("group.zarr/", "copy.zarr/", "--chunks", "10,10", "--quiet")
+    assert same(zarr.open_array(tmp_path / "copy.zarr" / "a")[...], array)
+    assert {p.name for p in tmp_path.iterdir()} == {"in", "out", "parts", "group.zarr", "copy.zarr"}
