@@ -100,7 +100,7 @@ def against_dask(bench):
     options = bench.options
     table = Table("dask: load, rechunk, store", ["case", *NAMES, *(f"hook / {name} (<= {bar:.2f})" for name, bar in BARS.items())],
                   f"Seconds (MiB: anonymous and shared memory of all processes, at its peak), cold cache. hook: the program of threads, "
-                  f"unchanged, under resplit.dask.optimize with {human(options.zarr_memory)}; workers: distributed, one per core, which share "
+                  f"unchanged, under resplit.dask.optimize with {human(options.zarr_memory)}; workers: distributed, one per core, each with "
                   f"{human(options.zarr_memory)}; rechunker with as much. dies: killed for want of memory; > {options.peer_timeout:g}: stopped.")
     names = available(bench, table)
     if not names:

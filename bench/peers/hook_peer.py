@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load, rechunk, store with dask, as in its manual, of a Zarr array or of the dataset /data of an HDF5 file: one program, as it is, with
---how hook under resplit.dask.optimize with MEMORY, and with --how workers by workers of distributed that share MEMORY."""
+--how hook under resplit.dask.optimize with MEMORY, and with --how workers by workers of distributed that have MEMORY each."""
 
 import contextlib
 
@@ -40,7 +40,7 @@ def setting(options):
     elif options.how == "workers":
         from distributed import Client, LocalCluster
 
-        with LocalCluster(n_workers=CORES, threads_per_worker=1, memory_limit=options.memory // CORES, dashboard_address=None,
+        with LocalCluster(n_workers=CORES, threads_per_worker=1, memory_limit=options.memory, dashboard_address=None,
                           local_directory=options.dst + ".workers") as cluster, Client(cluster):
             yield
     else:
