@@ -51,7 +51,7 @@ static resplit_status give_whole(rs_worker *worker, const rs_step *step, const r
 /* What is more than blocks, each of which says all of itself. */
 static resplit_status check_deliverable(const rs_problem *problem, const resplit_array *target, resplit_error *err)
 {
-    const char *why = problem->unpacked != 0                                ? "is compressed as a whole"
+    const char *why = problem->unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
                       : target->hdf5 == NULL && rs_array_is_sharded(target) ? "has shards"
                       : rs_array_is_virtual(target)                         ? "is virtual"
                       : problem->verbatim                                   ? "is copied as it is stored"
