@@ -168,8 +168,8 @@ typedef struct resplit_spec {
  *              integers, reals of up to 8 bytes, all of these to complex; any type to its other byte order
  *   write_empty  also blocks of a Zarr array that hold nothing but its fill value; false: they are left out
  *   ome        an OME-Zarr image: a group, with the array as its only level, "0"; so is one whose path ends in ".ome.zarr". Its axes are
- *              listed as t, c, z, y, x, and those of a NIfTI file made from Zarr or MINC as x, y, z, t, c: resplit_info.axes tells from
- *              which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
+ *              listed as t, c, z, y, x, those of a NIfTI file made from Zarr or MINC as x, y, z, t, c, and those of a MINC file as
+ *              t, z, y, x, c: resplit_info.axes tells from which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
  *   is_virtual  of one HDF5 file: a virtual dataset over the files of the source, which are HDF5, too, and stay where they are. Nothing is
  *              copied, so chunks, codec and dtype cannot be given
  *   whole      of an HDF5 file, for resplit_deliver alone: chunks are handed over whole, also those that are not encoded

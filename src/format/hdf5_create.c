@@ -49,10 +49,11 @@ static resplit_status set_names(const resplit_array *source, const char *dataset
 static resplit_status keep_type(const resplit_array *source, resplit_array *array, resplit_error *err)
 {
     rs_hdf5 *hdf5 = array->hdf5;
-    const rs_text *type = source->hdf5 == NULL && array->minc != NULL                ? &array->minc->type
+    bool image = array->minc != NULL && (source->hdf5 == NULL || source->minc == NULL);
+    const rs_text *type = image                                                      ? &array->minc->type
                           : source->hdf5 != NULL && array->cast.kind == RS_CAST_NONE ? &source->hdf5->type
                                                                                      : NULL;
-    hdf5->foreign = source->hdf5 != NULL && type != NULL && source->hdf5->foreign;
+    hdf5->foreign = source->hdf5 != NULL && type != NULL && !image && source->hdf5->foreign;
     return type != NULL ? rs_text_add_bytes(&hdf5->type, type->s, type->n, err) : RESPLIT_OK;
 }
 
@@ -102,12 +103,47 @@ static resplit_status add_words(const char *codec, rs_text *out, resplit_error *
     return RESPLIT_OK;
 }
 
+/* What every libhdf5 can undo: programs that read MINC load no plugins, and see zeros in the place of other chunks. */
+static bool is_common(const char *codec)
+{
+    static const char *const common[] = {"none", "zlib", "gzip", "deflate", "shuffle", "fletcher32"};
+    while (*codec != '\0') {
+        size_t word = strcspn(codec, ":+");
+        bool found = false;
+        for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
+            found = found || (strlen(common[i]) == word && memcmp(common[i], codec, word) == 0);
+        }
+        if (!found) {
+            return false;
+        }
+        codec += strcspn(codec, "+");
+        codec += *codec == '+';
+    }
+    return true;
+}
+
+/* An image of another format is compressed as that was, where readers of MINC can undo it. */
+static resplit_status choose_codec(const resplit_array *source, resplit_array *array, const char **codec,
+                                   resplit_error *err)
+{
+    static const char usual[] = "zlib:4";
+    char kept[200];
+    if (*codec != NULL || array->minc == NULL || source->minc != NULL
+        || is_common(rs_chain_text(&source->chain, kept))) {
+        return RESPLIT_OK;
+    }
+    *codec = usual;
+    return rs_text_add_line(&array->notes, err, "programs for MINC do not read %s: chunks are compressed by %s", kept,
+                            usual);
+}
+
 static resplit_status set_chain(const resplit_array *source, const char *codec, resplit_array *array,
                                 resplit_error *err)
 {
     rs_element element = rs_dtype_element(&array->dtype);
     char kept[200];
     rs_text words = {0};
+    RS_TRY(choose_codec(source, array, &codec, err));
     if (codec == NULL && source->hdf5 != NULL && array->cast.kind != RS_CAST_VALUES) {
         array->chain = source->chain; /* also what no words tell */
         return RESPLIT_OK;
@@ -155,13 +191,13 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
 }
 
 /* An axis can grow where that of the source can, as long as all of it is taken. */
-static void set_maximum(const resplit_array *source, const int64_t *shape, rs_hdf5 *hdf5)
+static void set_maximum(const resplit_array *source, const int64_t *shape, rs_hdf5 *hdf5, bool grows)
 {
     hdf5->all = source->hdf5 != NULL && source->files == NULL;
     for (int d = 0; d < source->layout.ndim; d++) {
         bool whole = shape[d] == source->layout.axis[d].extent;
         hdf5->all = hdf5->all && whole;
-        hdf5->maximum[d] = source->hdf5 != NULL && whole ? source->hdf5->maximum[d] : shape[d];
+        hdf5->maximum[d] = source->hdf5 != NULL && whole && grows ? source->hdf5->maximum[d] : shape[d];
     }
 }
 
@@ -285,7 +321,7 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
         return fill_virtual(source, target, shape, array, err);
     }
     RS_TRY(set_chain(source, target->codec, array, err));
-    set_maximum(source, shape, array->hdf5);
+    set_maximum(source, shape, array->hdf5, array->minc == NULL || source->minc != NULL);
     if (source->minc != NULL && array->minc == NULL && !array->hdf5->all) {
         RS_TRY(rs_minc_note_loss(source, array, err));
     }

@@ -83,6 +83,26 @@ const rs_minc_table *rs_minc_coordinates(const rs_minc *minc, int d);
 /* Where the voxel `at` of an axis is along it: what `start` becomes for a piece that begins there. */
 double rs_minc_start(const rs_minc *minc, int d, int64_t at);
 
+/* ---- From other formats: minc_draft.c, minc_make.c ---- */
+
+typedef struct rs_minc_dimension {
+    char name[RS_MINC_NAME], unit[RS_MINC_NAME]; /* unit "": not known */
+    bool in_space, placed;                       /* placed: it has a start and a step */
+    double start, step, cosines[3];
+} rs_minc_dimension;
+
+/* What an image has to say, in the words of MINC. */
+typedef struct rs_minc_draft {
+    int ndim;
+    int64_t shape[RS_MAX_NDIM];
+    rs_minc_dimension dimension[RS_MAX_NDIM];
+    bool ranged;              /* of integers: there is a range */
+    double range[2], real[2]; /* valid_range; image-min and image-max */
+} rs_minc_draft;
+
+/* An image of it, its head taken. */
+resplit_status rs_minc_make(const rs_minc_draft *draft, const rs_dtype *dtype, rs_minc **out, resplit_error *err);
+
 /* ---- minc_fields.c: attributes ---- */
 
 /* Up to its NUL. False: there is no such text. */
@@ -132,6 +152,13 @@ resplit_status rs_minc_read(hid_t file, const char *path, rs_minc **out, resplit
 
 /* Takes what is in a file, but for voxels and smaller images, as minc->head. */
 resplit_status rs_minc_take(hid_t file, const char *path, rs_minc *minc, resplit_error *err);
+
+/* A new file in memory; closing it keeps an error that there was before. */
+resplit_status rs_minc_new_file(rs_text *memory, hid_t *out, resplit_error *err);
+resplit_status rs_minc_close_file(hid_t file, resplit_status rc, resplit_error *err);
+
+/* Sets an attribute. */
+bool rs_minc_set_text(hid_t object, const char *name, const char *text);
 
 /* Opens the head, only to read. */
 resplit_status rs_minc_open(const rs_minc *minc, hid_t *out, resplit_error *err);

@@ -205,65 +205,7 @@ resplit_status rs_minc_check_block(resplit_array *array, int64_t number, const r
     return RESPLIT_OK;
 }
 
-/* ---- Targets -------------------------------------------------------------------------------------- */
-
-/* "0:10,5:9" */
-static resplit_status add_box(const rs_box *box, int ndim, rs_text *out, resplit_error *err)
-{
-    for (int d = 0; d < ndim; d++) {
-        RS_TRY(rs_text_add(out, err, "%s%lld:%lld", d > 0 ? "," : "", (long long)box->lo[d], (long long)box->hi[d]));
-    }
-    return RESPLIT_OK;
-}
-
-/* The same in all files of a target, and nothing of who ran it, where or when. */
-static resplit_status set_line(const resplit_array *source, const int64_t *shape, resplit_array *array,
-                               resplit_error *err)
-{
-    rs_text *line = &array->minc->line;
-    int ndim = source->layout.ndim;
-    char text[RS_SHAPE_TEXT];
-    rs_box box = {.lo = {0}};
-    for (int d = 0; d < ndim; d++) {
-        box.lo[d] = array->origin[d];
-        box.hi[d] = array->origin[d] + shape[d];
-    }
-    RS_TRY(rs_text_add(line, err, "resplit %d.%d.%d: voxels ", RESPLIT_VERSION_MAJOR, RESPLIT_VERSION_MINOR,
-                       RESPLIT_VERSION_PATCH));
-    RS_TRY(add_box(&box, ndim, line, err));
-    return rs_text_add(line, err, " of %s", rs_shape_text(ndim, source->minc->shape, text));
-}
-
-resplit_status rs_minc_array_begin(const resplit_array *source, const resplit_target *target, const int64_t *shape,
-                                   resplit_array *array, resplit_error *err)
-{
-    if (source->minc == NULL) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                       "MINC files are made of MINC files only, not of format %s: write NIfTI, HDF5 or Zarr",
-                       source->format->name);
-    }
-    if (array->cast.kind != RS_CAST_NONE) {
-        return rs_fail(
-            err, RESPLIT_EUNSUPPORTED,
-            "voxels of a MINC image are not cast: its ranges tell what they mean in type %.40s; write NIfTI, "
-            "HDF5 or Zarr",
-            source->dtype.descr);
-    }
-    for (int d = 0; d < source->layout.ndim; d++) {
-        if (shape[d] == 0) {
-            return rs_fail(err, RESPLIT_EUNSUPPORTED, "axis %d would have no voxels, which MINC does not allow", d);
-        }
-    }
-    if (target->order == 'F' && source->layout.ndim > 1) {
-        return rs_fail(err, RESPLIT_EINVAL, "MINC has voxels in C order only, but F was asked for");
-    }
-    RS_TRY(rs_minc_copy(source->minc, &array->minc, err));
-    if (source->minc->smaller) {
-        RS_TRY(rs_text_add(&array->notes, err,
-                           "the smaller images of the file (image/1 and so on) are not kept: they are of the whole"));
-    }
-    return set_line(source, shape, array, err);
-}
+/* ---- Files of a target -------------------------------------------------------------------------------- */
 
 static resplit_status print(const resplit_array *array, const rs_box *box, int64_t place, rs_text *out,
                             resplit_error *err)

@@ -41,7 +41,7 @@ static bool leaves_cut(const char *name, const void *payload)
     return is_smaller(name);
 }
 
-static resplit_status make_file(rs_text *memory, hid_t *out, resplit_error *err)
+resplit_status rs_minc_new_file(rs_text *memory, hid_t *out, resplit_error *err)
 {
     rs_hdf5_io io = {.memory = memory};
     hid_t access = rs_hdf5_access(&io, true);
@@ -101,7 +101,7 @@ static resplit_status copy_tree(hid_t from, hid_t to, hid_t dataset, rs_hdf5_lea
     return rs_hdf5_copy_tree(&names, dataset, path, err);
 }
 
-static resplit_status close_file(hid_t file, resplit_status rc, resplit_error *err)
+resplit_status rs_minc_close_file(hid_t file, resplit_status rc, resplit_error *err)
 {
     return file >= 0 && H5Fclose(file) < 0 && rc == RESPLIT_OK
                ? rs_hdf5_fail(err, RESPLIT_EINTERNAL, "cannot finish the head of a MINC file")
@@ -114,13 +114,13 @@ resplit_status rs_minc_take(hid_t file, const char *path, rs_minc *minc, resplit
     hid_t to = -1, dataset = -1;
     memcpy(box.hi, minc->shape, sizeof minc->shape);
     rs_text_release(&minc->head);
-    resplit_status rc = make_file(&minc->head, &to, err);
+    resplit_status rc = rs_minc_new_file(&minc->head, &to, err);
     if (rc == RESPLIT_OK) {
         dataset = make_image(to, minc, &box, -1);
         rc = copy_tree(file, to, dataset, leaves_smaller, minc, path, err);
     }
     rs_hdf5_close(dataset);
-    return close_file(to, rc, err);
+    return rs_minc_close_file(to, rc, err);
 }
 
 /* ---- Attributes ----------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static bool set_number(hid_t object, const char *name, double value)
     return done;
 }
 
-static bool set_text(hid_t object, const char *name, const char *text)
+bool rs_minc_set_text(hid_t object, const char *name, const char *text)
 {
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR), attribute = -1;
     if (type >= 0 && space >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0
@@ -200,8 +200,8 @@ static resplit_status put_history(const putting *p, resplit_error *err)
         (void)rs_minc_text(root, "history", &history);
         bool ends = history.n == 0 || history.s[history.n - 1] == '\n';
         done = rs_text_add(&history, NULL, "%s%s\n", ends ? "" : "\n", p->minc->line.s) == RESPLIT_OK;
-        done = done && (history.n > LONGEST_HISTORY || set_text(root, "history", history.s))
-               && set_text(root, "ident", "resplit");
+        done = done && (history.n > LONGEST_HISTORY || rs_minc_set_text(root, "history", history.s))
+               && rs_minc_set_text(root, "ident", "resplit");
     }
     rs_hdf5_close(root);
     rs_text_release(&history);
@@ -279,7 +279,7 @@ resplit_status rs_minc_print(const rs_minc *minc, const rs_box *box, int64_t pla
     hid_t from = -1, to = -1, dataset = -1;
     int64_t bytes = 0;
     resplit_status rc = rs_minc_open(minc, &from, err);
-    rc = rc == RESPLIT_OK ? make_file(out, &to, err) : rc;
+    rc = rc == RESPLIT_OK ? rs_minc_new_file(out, &to, err) : rc;
     if (rc == RESPLIT_OK) {
         hid_t type = H5Tdecode(minc->type.s);
         bytes = rs_box_volume(minc->ndim, box) * (int64_t)H5Tget_size(type); /* fits: that of the whole does */
@@ -291,7 +291,7 @@ resplit_status rs_minc_print(const rs_minc *minc, const rs_box *box, int64_t pla
     if (rc == RESPLIT_OK) {
         rs_hdf5_io_of(to)->end = place + bytes;
     }
-    rc = close_file(to, rc, err);
+    rc = rs_minc_close_file(to, rc, err);
     rs_hdf5_close(from);
     return rc;
 }

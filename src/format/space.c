@@ -211,16 +211,17 @@ bool rs_space_split(const rs_space *space, double *scale, double *translation)
 /* Where an axis is listed among the others. */
 static int rank_of(const rs_space *space, rs_space_order order, int d)
 {
-    static const int ranks[2][4] = {
+    static const int ranks[][4] = {
         [RS_ORDER_OME] = {[RS_KIND_TIME] = 0, [RS_KIND_CHANNEL] = 1, [RS_KIND_OTHER] = 2, [RS_KIND_SPACE] = 3},
         [RS_ORDER_NIFTI] = {[RS_KIND_SPACE] = 0, [RS_KIND_TIME] = 1, [RS_KIND_CHANNEL] = 2, [RS_KIND_OTHER] = 3},
+        [RS_ORDER_MINC] = {[RS_KIND_OTHER] = 0, [RS_KIND_TIME] = 1, [RS_KIND_SPACE] = 2, [RS_KIND_CHANNEL] = 3},
     };
     const rs_space_axis *axis = &space->axis[d];
     if (order == RS_ORDER_NIFTI && space->header != NULL) {
         return space->header_axis[d];
     }
     int rank = 4 * ranks[order][axis->kind];
-    return axis->row < 0 ? rank : order == RS_ORDER_OME ? rank + 2 - axis->row : rank + axis->row;
+    return axis->row < 0 ? rank : order == RS_ORDER_NIFTI ? rank + axis->row : rank + 2 - axis->row;
 }
 
 void rs_space_sort(const rs_space *space, rs_space_order order, int *turn)

@@ -6,6 +6,7 @@
  *     NIfTI header --+                        +--> NIfTI header: sform, qform, pixdim, units, scl_slope
  *     MINC axes -----+--> rs_space: turn -----+--> OME-Zarr: axes, scale, translation
  *     Zarr, OME -----+    and shift           +--> attributes "space" and "nifti" of any Zarr array
+ *                                             +--> MINC axes, image-min and image-max
  *
  * It is of a whole array; what is written of a region is shifted by where it begins. Private to this room.
  */
@@ -70,7 +71,7 @@ resplit_status rs_space_region(const rs_space *whole, const int64_t *start, cons
 bool rs_space_split(const rs_space *space, double *scale, double *translation);
 
 /* The order in which a format lists axes: which axis comes d-th. */
-typedef enum rs_space_order { RS_ORDER_OME, RS_ORDER_NIFTI } rs_space_order;
+typedef enum rs_space_order { RS_ORDER_OME, RS_ORDER_NIFTI, RS_ORDER_MINC } rs_space_order;
 void rs_space_sort(const rs_space *space, rs_space_order order, int *turn);
 
 /* ---- Units ---- */
@@ -103,6 +104,7 @@ resplit_status rs_space_parse_axes(const rs_json *list, rs_space *out, resplit_e
 
 struct rs_nifti;
 struct rs_minc;
+struct rs_minc_draft;
 
 /* What a header says. */
 resplit_status rs_nifti_space(const struct rs_nifti *nifti, rs_space **out, resplit_error *err);
@@ -117,6 +119,10 @@ resplit_status rs_nifti_unprint(const rs_json *value, int *axes, struct rs_nifti
 /* What is strange or cannot be said goes to `notes`. */
 resplit_status rs_minc_space(const struct rs_minc *minc, const rs_dtype *dtype, rs_space **out, rs_text *notes,
                              resplit_error *err);
+
+/* What a MINC image of an array of this shape has to say. RESPLIT_EUNSUPPORTED: it cannot. What is lost goes to `notes`. */
+resplit_status rs_minc_draft_of(const rs_space *space, const int64_t *shape, const rs_dtype *dtype,
+                                struct rs_minc_draft *out, rs_text *notes, resplit_error *err);
 
 /* ---- space_array.c ---- */
 

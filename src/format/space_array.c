@@ -65,8 +65,8 @@ static resplit_status parse_names(const char *text, size_t n, rs_space *space, r
     return rc;
 }
 
-/* Of a source that says nothing of space: the names that a Zarr array gives its axes, or the usual ones for as many. */
-static resplit_status guess(const resplit_array *source, rs_space **out, resplit_error *err)
+/* Of a source that says nothing of space: the names that a Zarr array gives its axes, or the usual ones for as many. what: that is to be made. */
+static resplit_status guess(const resplit_array *source, const char *what, rs_space **out, resplit_error *err)
 {
     static const char *const usual[] = {
         [2] = "[\"y\", \"x\"]", [3] = "[\"z\", \"y\", \"x\"]", [5] = "[\"t\", \"c\", \"z\", \"y\", \"x\"]"};
@@ -77,9 +77,9 @@ static resplit_status guess(const resplit_array *source, rs_space **out, resplit
     bool named = own != NULL && own->n > 0 && parse_names(own->s, own->n, *out, NULL) == RESPLIT_OK && is_image(*out);
     if (!named && names == NULL) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                       "which of the %d axes is time, channel or space is not known: an OME-Zarr image is made of 2, 3 "
-                       "or 5 axes, or of a Zarr array that names them",
-                       ndim);
+                       "which of the %d axes is time, channel or space is not known: %s is made of 2, 3 or 5 axes, or "
+                       "of a Zarr array that names them",
+                       ndim, what);
     }
     if (!named) {
         RS_TRY(parse_names(names, strlen(names), *out, err));
@@ -148,6 +148,10 @@ static resplit_status note_others(const resplit_array *source, const resplit_arr
                                   resplit_error *err)
 {
     const char *format = array->format->name;
+    if (source->nifti != NULL && array->format == &rs_format_minc2) {
+        return rs_text_add_line(
+            notes, err, "of the NIfTI header, MINC keeps places of voxels and the scaling, not the other fields");
+    }
     RS_TRY(note_extensions(source, notes, err));
     return source->minc != NULL
                ? rs_text_add_line(notes, err,
@@ -174,7 +178,8 @@ static resplit_status note_attributes(const resplit_array *source, resplit_array
     rs_json_document *document = NULL;
     bool others = false;
     const rs_text *text = source->zarr != NULL ? &source->zarr->attributes : NULL;
-    if (text == NULL || text->n == 0 || !rs_format_is_nifti(array->format)) {
+    bool minc = array->format == &rs_format_minc2;
+    if (text == NULL || text->n == 0 || !(minc || rs_format_is_nifti(array->format))) {
         return RESPLIT_OK;
     }
     RS_TRY(rs_json_parse(text->s, text->n, "attributes", &document, err));
@@ -183,7 +188,8 @@ static resplit_status note_attributes(const resplit_array *source, resplit_array
     }
     rs_json_free(document);
     return others ? rs_text_add_line(&array->notes, err,
-                                     "attributes of the Zarr array are not kept: NIfTI has no place for them")
+                                     "attributes of the Zarr array are not kept: %s has no place for them",
+                                     minc ? "MINC" : "NIfTI")
                   : RESPLIT_OK;
 }
 
@@ -192,6 +198,8 @@ static resplit_status note_attributes(const resplit_array *source, resplit_array
 /* Which axis of the source each is; what is not in the order of the source is said. */
 static resplit_status turn_axes(rs_space *space, rs_space_order order, resplit_array *array, resplit_error *err)
 {
+    static const char *const names[] = {
+        [RS_ORDER_OME] = "OME-Zarr", [RS_ORDER_NIFTI] = "NIfTI", [RS_ORDER_MINC] = "MINC"};
     rs_space_sort(space, order, array->turn);
     for (int d = 0; d < space->ndim; d++) {
         array->turned = array->turned || array->turn[d] != d;
@@ -202,7 +210,7 @@ static resplit_status turn_axes(rs_space *space, rs_space_order order, resplit_a
     rs_space_turn(space, array->turn);
     RS_TRY(rs_text_add_line(&array->notes, err, "axes are "));
     RS_TRY(list_axes(space, NULL, &array->notes, err));
-    RS_TRY(rs_text_add(&array->notes, err, ", as %s lists them: axes ", order == RS_ORDER_OME ? "OME-Zarr" : "NIfTI"));
+    RS_TRY(rs_text_add(&array->notes, err, ", as %s lists them: axes ", names[order]));
     RS_TRY(list_axes(space, array->turn, &array->notes, err));
     return rs_text_add(&array->notes, err, " of the source");
 }
@@ -210,14 +218,14 @@ static resplit_status turn_axes(rs_space *space, rs_space_order order, resplit_a
 static resplit_status fit(const resplit_array *source, rs_space *space, resplit_array *array, resplit_error *err)
 {
     double scale[RS_MAX_NDIM], translation[RS_MAX_NDIM];
-    bool nifti = rs_format_is_nifti(array->format);
+    bool nifti = rs_format_is_nifti(array->format), minc = array->format == &rs_format_minc2;
     if (array->ome) {
         RS_TRY(check_image(space, err));
     }
-    if (array->ome || nifti) {
-        RS_TRY(turn_axes(space, array->ome ? RS_ORDER_OME : RS_ORDER_NIFTI, array, err));
+    if (array->ome || nifti || minc) {
+        RS_TRY(turn_axes(space, array->ome ? RS_ORDER_OME : nifti ? RS_ORDER_NIFTI : RS_ORDER_MINC, array, err));
     }
-    bool kept = source->zarr != NULL || nifti; /* also by those who read the target */
+    bool kept = source->zarr != NULL || nifti || minc; /* also by those who read the target */
     if (!kept || space->scaling == RS_SCALED_BY_PARTS) {
         RS_TRY(note_scaling(space, array, &array->notes, err));
     }
@@ -234,16 +242,17 @@ resplit_status rs_array_set_space(const resplit_array *source, bool one, resplit
     bool nifti = rs_format_is_nifti(array->format), minc = array->format == &rs_format_minc2;
     rs_space *space = NULL;
     RS_TRY(note_attributes(source, array, err));
-    if ((source->nifti != NULL && nifti) || minc
-        || (source->minc != NULL && one)) { /* these keep all in their own way */
+    if ((source->nifti != NULL && nifti)
+        || (source->minc != NULL && (minc || one))) { /* these keep all in their own way */
         return RESPLIT_OK;
     }
     RS_TRY(rs_array_space(source, &space, &array->notes, err));
-    if (space == NULL && !array->ome) {
+    if (space == NULL && !array->ome && !minc) {
         return RESPLIT_OK;
     }
-    resplit_status rc = space == NULL ? guess(source, &space, err) : RESPLIT_OK;
-    if (rc == RESPLIT_OK && !is_zarr(array->format) && !nifti) {
+    resplit_status rc =
+        space == NULL ? guess(source, minc ? "a MINC image" : "an OME-Zarr image", &space, err) : RESPLIT_OK;
+    if (rc == RESPLIT_OK && !is_zarr(array->format) && !nifti && !minc) {
         rc = note_all(space, source, array, err);
         rs_space_free(space);
         return rc;

@@ -368,7 +368,5 @@ def test_a_part_of_it_as_hdf5_has_a_note(run, tmp_path):
 
 def test_what_cannot_become_minc(run, tmp_path):
     scaled_image(tmp_path / "a.mnc")
-    np.save(tmp_path / "b.npy", integers())
-    assert "made of MINC files only, not of format npy" in run.error("b.npy", "c.mnc", *MEMORY)
     assert "not cast" in run.error("a.mnc", "c.mnc", "--to-dtype", "float32", *MEMORY)
     assert "C order only" in run.error("a.mnc", "c", "--chunks", "2,2,2", "--to-order", "F", *MEMORY)
