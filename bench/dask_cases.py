@@ -76,8 +76,8 @@ def available(bench, table):
 
 
 def can(job, name):
-    """HDF5 objects cannot be sent to workers, and rechunker knows Zarr alone."""
-    return job.format == "zarr" or name in ("hook", "threads")
+    """rechunker knows Zarr alone."""
+    return job.format == "zarr" or name != "rechunker"
 
 
 def cell(result):
@@ -100,7 +100,7 @@ def against_dask(bench):
     options = bench.options
     table = Table("dask: load, rechunk, store", ["case", *NAMES, *(f"hook / {name} (<= {bar:.2f})" for name, bar in BARS.items())],
                   f"Seconds (MiB: anonymous and shared memory of all processes, at its peak), cold cache. hook: the program of threads, "
-                  f"unchanged, under resplit.dask.optimize with {human(options.zarr_memory)}; workers: distributed, one per core, each with "
+                  f"unchanged, under resplit.dask.optimize with {human(options.zarr_memory)}; workers: distributed, one per core, or, for HDF5, one of threads, each with "
                   f"{human(options.zarr_memory)}; rechunker with as much. dies: killed for want of memory; > {options.peer_timeout:g}: stopped.")
     names = available(bench, table)
     if not names:

@@ -40,7 +40,10 @@ def setting(options):
     elif options.how == "workers":
         from distributed import Client, LocalCluster
 
-        with LocalCluster(n_workers=CORES, threads_per_worker=1, memory_limit=options.memory, dashboard_address=None,
+        # objects of h5py stay in their process, so what uses them has a worker of threads
+        shared = options.src.endswith(".h5")
+        with LocalCluster(n_workers=1 if shared else CORES, threads_per_worker=CORES if shared else 1, processes=not shared,
+                          memory_limit=options.memory, dashboard_address=None,
                           local_directory=options.dst + ".workers") as cluster, Client(cluster):
             yield
     else:

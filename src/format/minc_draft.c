@@ -107,7 +107,7 @@ static resplit_status solve(double c[3][3], const double *place, double *start, 
         for (int r = 0; r < 3; r++) {
             m[r][k] = place[r];
         }
-        start[k] = determinant(m) / whole;
+        start[k] = determinant(m) / whole + 0.0;
     }
     return RESPLIT_OK;
 }
@@ -118,7 +118,7 @@ static void set_direction(const rs_space *space, int d, double factor, rs_minc_d
     int row = space->axis[d].row;
     double length = rs_space_step(space, d), sign = space->affine[row][d] < 0 ? -1 : 1;
     for (int r = 0; r < 3; r++) {
-        own->cosines[r] = length > 0 ? sign * space->affine[r][d] / length : r == row;
+        own->cosines[r] = (length > 0 ? sign * space->affine[r][d] / length : r == row) + 0.0; /* no zero below 0 */
     }
     own->step = length > 0 ? sign * length * factor : 1;
 }

@@ -8,6 +8,7 @@ import os
 import re
 
 import h5py
+import hdf5plugin  # noqa: F401  before netCDF4, whose libhdf5 its filters would take for that of h5py
 import nibabel as nib
 import netCDF4
 import numpy as np

@@ -90,7 +90,7 @@ def save(image, path, scaling=None):
         path.write_bytes(bytes(text))
 
 
-@examples(30)
+@examples(40)
 def test_nifti_to_minc(run, folder, data):
     """One file, a region and a grid, from NIfTI and from NIfTI that went through OME-Zarr."""
     image, scaling, factor = data.draw(images())
@@ -100,20 +100,20 @@ def test_nifti_to_minc(run, folder, data):
     run("a.nii", "b.mnc", *MEMORY)
     turn = turn_of(raw, stored(folder / "b.mnc"))[0]
     check_places(folder / "b.mnc", raw, affine, turn)
-    real = nib.load(folder / "a.nii").get_fdata(dtype="f8").transpose(turn)
-    assert np.allclose(meant(folder / "b.mnc"), real, rtol=1e-6, atol=1e-6 * (1 + np.abs(np.nan_to_num(real)).max()), equal_nan=True) \
-        or raw.dtype.kind == "f"
+    real = np.asarray(nib.load(folder / "a.nii").dataobj, "f8").transpose(turn)
+    assert np.allclose(meant(folder / "b.mnc"), real, rtol=1e-6, atol=0 if scaling is None else 1e-6 * np.abs(real).max(), equal_nan=True)
     option, starts, stops = region(data.draw, raw.shape)
     run("extract", "a.nii", "roi.mnc", *option, *MEMORY)
     piece = raw[tuple(slice(a, b) for a, b in zip(starts, stops))]
     assert same(np.ascontiguousarray(piece.transpose(turn)), stored(folder / "roi.mnc"))
     check_places(folder / "roi.mnc", raw, affine, turn, starts[list(turn)])
-    chunks = [data.draw(st.integers(1, n)) for n in stored(folder / "b.mnc").shape]
+    chunks = [data.draw(st.integers((n + 1) // 2, n)) for n in stored(folder / "b.mnc").shape]
     run("a.nii", "grid", "--format", "minc2", "--chunks", written(chunks), *MEMORY)
     for index, start, block in blocks_of(raw.transpose(turn), chunks):
-        name = name_of("_".join(f"{{{d}}}" for d in range(raw.ndim)) + ".mnc", index, start, raw.shape)
+        name = name_of("_".join(f"{{{d}}}" for d in range(raw.ndim)) + ".mnc", index, start, raw.transpose(turn).shape)
         assert same(np.ascontiguousarray(block), stored(folder / "grid" / name))
-        check_places(folder / "grid" / name, raw, affine, turn, start, n=1)
+        if sum(index) in (1, 3):
+            check_places(folder / "grid" / name, raw, affine, turn, start, n=1)
     run("a.nii", "c.zarr", *MEMORY)
     run("c.zarr", "d.mnc", *MEMORY)
     assert minc.objects(folder / "d.mnc") == minc.objects(folder / "b.mnc")

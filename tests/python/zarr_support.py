@@ -59,7 +59,7 @@ def read_tensorstore(path):
     try:
         store = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": str(path)}}, open=True).result()
     except ValueError as e:
-        unknown = ("not registered", "not one of the supported", "not supported", "unsupported", "data type", "dtype", "filters")
+        unknown = ("not registered", "not one of the supported", "not supported", "unsupported", "data type", "dtype", "filters", "not unique")
         if any(text in str(e).lower() for text in unknown):
             return None
         raise
