@@ -349,13 +349,11 @@ static void print_wrapped(FILE *stream, const char *text, int column)
 void cli_options_help(FILE *stream, enum cli_command_id id)
 {
     for (int i = 0; i < N_ROWS; i++) {
-        char left[60];
-
         if (!(ROWS[i].commands & (unsigned)id))
             continue;
-        int n = snprintf(left, sizeof left, "  --%s%s%s", ROWS[i].name, ROWS[i].value ? " " : "",
-                         ROWS[i].value ? ROWS[i].value : "");
-        fprintf(stream, "%-*s", COLUMN, left);
+        int n =
+            fprintf(stream, "  --%s%s%s", ROWS[i].name, ROWS[i].value ? " " : "", ROWS[i].value ? ROWS[i].value : "");
+        fprintf(stream, "%*s", n < COLUMN ? COLUMN - n : 0, "");
         if (n >= COLUMN)
             fprintf(stream, "\n%*s", COLUMN, "");
         print_wrapped(stream, ROWS[i].help, COLUMN);

@@ -475,3 +475,8 @@ def test_a_fingerprint_tells_arrays_apart(run, tmp_path):
         different = run.json("verify", "0.npy", f"{i}.npy", "--memory", "1MiB", code=1)
         assert different["n_different"] == int((others[i] != array).sum())
         assert run.json("verify", "0.npy", f"{i}.npy", "--memory", "1MiB", "--exact", code=1) == different
+
+
+def test_help_names_every_format(run):
+    said = run("--help").stdout
+    assert said.count("raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2\n") == 2
