@@ -129,10 +129,10 @@ static PyObject *array_create(PyObject *self, PyObject *args)
     resplit_status rc;
     int folder, overwrite, write_empty, whole;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&O&zO&O&O&zppzO&zzpp", core_take_path, &path, core_take_array, &source, &target.format,
-                          core_take_chunks, &chunks, core_take_list, &start, core_take_list, &stop, &target.pattern,
-                          &folder, &overwrite, &target.codec, core_take_list, &shards, &order, &target.dtype,
-                          &write_empty, &whole)) {
+    if (!PyArg_ParseTuple(args, "O&O&zO&O&O&zppzO&zzpp", core_take_path, &path, core_take_array, &source,
+                          &target.format, core_take_chunks, &chunks, core_take_list, &start, core_take_list, &stop,
+                          &target.pattern, &folder, &overwrite, &target.codec, core_take_list, &shards, &order,
+                          &target.dtype, &write_empty, &whole)) {
         Py_XDECREF(path);
         return NULL;
     }
