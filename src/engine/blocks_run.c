@@ -104,15 +104,12 @@ static resplit_status open_streams(rs_worker *worker, const rs_block_file *from,
     if (run->problem->source.sequential && run->stream == NULL) {
         worker->stream[0] = &s->of[0];
         s->bytes[0] = rs_files_bytes(&run->sources, from->index);
-        RS_TRY(rs_stream_open(&s->of[0], from->path, err));
+        RS_TRY(rs_stream_open(&s->of[0], run->source, from->index, err));
     }
     if (run->problem->target.sequential && run->compares) {
-        rs_block_file other;
-        RS_TRY(rs_run_open_target(worker, write, &other, err)); /* for its path */
-        rs_files_put(&run->targets, &other, false);
         worker->stream[1] = &s->of[1];
-        s->bytes[1] = rs_files_bytes(&run->targets, write->block);
-        RS_TRY(rs_stream_open(&s->of[1], other.path, err));
+        s->bytes[1] = rs_files_bytes(&run->targets, write->index);
+        RS_TRY(rs_stream_open(&s->of[1], run->target, write->index, err));
     }
     return RESPLIT_OK;
 }

@@ -121,7 +121,7 @@ static resplit_status run_steps(rs_run *run, resplit_error *err)
         return rs_run_steps(run, err);
     }
     run->stream = &stream;
-    resplit_status rc = rs_stream_open(&stream, run->source->path, err);
+    resplit_status rc = rs_stream_open(&stream, run->source, first, err);
     rc = rc == RESPLIT_OK ? rs_run_steps(run, err) : rc;
     rc = rc == RESPLIT_OK ? rs_stream_finish(&stream, rs_files_bytes(&run->sources, first), run->options, err) : rc;
     rs_stream_close(&stream);

@@ -230,6 +230,7 @@ typedef struct opened {
 static resplit_status open_source(rs_run *run, opened *o, const char *temp, const rs_output *output, rs_direct direct,
                                   resplit_error *err)
 {
+    static const int64_t first[RS_MAX_NDIM];
     uint32_t how = run->problem->unpacked;
     const resplit_array *source = run->source;
     if ((how & RS_UNPACKED_SOURCE) != 0) {
@@ -240,7 +241,7 @@ static resplit_status open_source(rs_run *run, opened *o, const char *temp, cons
     if ((how & RS_STREAMED_SOURCE) != 0) {
         rs_array_plain(source, &o->unpacked.array);
         run->source = &o->unpacked.array;
-        RS_TRY(rs_stream_open(&o->stream, source->path, err));
+        RS_TRY(rs_stream_open(&o->stream, source, first, err));
         run->stream = &o->stream;
     }
     rs_files_init(&run->sources, run->source, run->source->path, false, direct);

@@ -31,6 +31,7 @@ static resplit_status put_whole(rs_worker *worker, const rs_step *step, const rs
 resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const resplit_array *array,
                            const resplit_run_options *options, const rs_view *out, resplit_error *err)
 {
+    static const int64_t first[RS_MAX_NDIM];
     rs_view to = *out;
     rs_stream stream;
     resplit_array plain;
@@ -53,7 +54,7 @@ resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const
     RS_TRY(rs_run_direct(options, &direct, err));
     if (streamed) {
         run.stream = &stream;
-        resplit_status rc = rs_stream_open(&stream, array->path, err);
+        resplit_status rc = rs_stream_open(&stream, array, first, err);
         if (rc != RESPLIT_OK) {
             rs_stream_close(&stream);
             return rc;
@@ -65,7 +66,6 @@ resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const
     resplit_status rc = rs_run_blocks(&run, err);
     (void)rs_files_release(&run.targets, NULL);
     if (rc == RESPLIT_OK && streamed && problem->n_elements == array->info.n_elements) {
-        static const int64_t first[RS_MAX_NDIM];
         rc = rs_stream_finish(&stream, rs_files_bytes(&run.sources, first), options, err);
     }
     if (streamed) {

@@ -2,6 +2,8 @@
 /* stream.c - one compressed block, forwards. */
 #include "engine/stream.h"
 
+#include "format/format.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,16 +25,20 @@ static resplit_status read_stored(void *payload, char *bytes, int64_t room, int6
     return got >= 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot read '%s'", s->path);
 }
 
-resplit_status rs_stream_open(rs_stream *s, const char *path, resplit_error *err)
+resplit_status rs_stream_open(rs_stream *s, const resplit_array *array, const int64_t *index, resplit_error *err)
 {
-    *s = (rs_stream){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+    char name[RS_NAME_MAX];
+    *s = (rs_stream){.fd = -1};
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_cond_init(&s->change, NULL);
+    RS_TRY(rs_array_block_name(array, index, name, err));
+    RS_TRY(rs_path_join(array->path, name, s->path, err));
+    s->fd = open(s->path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0) {
-        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+        return rs_fail_errno(err, errno, "cannot open '%s'", s->path);
     }
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return rs_gunzip_open(read_stored, s, path, &s->gunzip, err);
+    return rs_gunzip_open(read_stored, s, s->path, &s->gunzip, err);
 }
 
 void rs_stream_close(rs_stream *s)

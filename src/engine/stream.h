@@ -16,7 +16,7 @@
 
 typedef struct rs_stream {
     int fd;
-    const char *path; /* borrowed */
+    char path[RS_PATH_MAX];
     pthread_mutex_t lock;
     pthread_cond_t change;
     rs_gunzip *gunzip;
@@ -25,8 +25,8 @@ typedef struct rs_stream {
     bool aborted;
 } rs_stream;
 
-/* Close it also after a failure. */
-resplit_status rs_stream_open(rs_stream *stream, const char *path, resplit_error *err);
+/* The file of a block. Close it also after a failure. */
+resplit_status rs_stream_open(rs_stream *stream, const resplit_array *array, const int64_t *index, resplit_error *err);
 void rs_stream_close(rs_stream *stream);
 
 /* The elements of `box` into memory, in the file's order. Waits until `turn` comes; -1: nobody else reads. */

@@ -64,6 +64,25 @@ def test_fingerprints_in_little_memory(run, resplit_path, environment, images, n
     assert measured(resplit_path, environment, folder, "fingerprint", name) <= BUDGET * MiB + ALLOWED
 
 
+def test_a_grid_of_one_file(run, images):
+    """A folder is no file, also where it has but one."""
+    folder, data = images
+    (run.folder / "one").mkdir()
+    os.link(folder / "a.nii.gz", run.folder / "one" / "0_0_0.nii.gz")
+    cuts = [n // 3 for n in SHAPE]
+    run("one", "blocks", "--chunks", ",".join(map(str, cuts)), "--pattern", "{0}_{1}_{2}.nii", *MEMORY)
+    for start in ([0, 0, 0], [2 * c for c in cuts]):
+        box = tuple(slice(s, s + c) for s, c in zip(start, cuts))
+        index = "_".join(str(s // c) for s, c in zip(start, cuts))
+        assert np.array_equal(read(run.folder / "blocks" / f"{index}.nii"), data[box])
+    run("verify", "one", "blocks", "--exact", *MEMORY)
+    run("verify", "blocks", "one", "--exact", *MEMORY)
+    run("verify", "one", folder / "z.zarr", "--exact", *MEMORY)
+    run("extract", "one", "part.nii", "--roi", "3:9,7:20,150:160", *MEMORY)
+    assert np.array_equal(read(run.folder / "part.nii"), data[3:9, 7:20, 150:160])
+    assert run.json("fingerprint", "one", *MEMORY)["fingerprint"] == run.json("fingerprint", folder / "a.nii", *MEMORY)["fingerprint"]
+
+
 PAIRS = [("a.nii.gz", "small"), ("small", "a.nii.gz"), ("a.nii.gz", "a.nii"), ("a.nii", "a.nii.gz"), ("a.nii.gz", "a.nii.gz"), ("large", "large"),
          ("a.nii.gz", "z.zarr"), ("a.nii.gz", "large")]
 
