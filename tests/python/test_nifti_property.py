@@ -50,7 +50,7 @@ def check_places(whole, part, start, shape, rng):
             assert np.allclose(position(b, local), position(a, outside), rtol=0, atol=3e-6 * scale), form
 
 
-@examples(100)
+@examples(60)
 def test_any_image_in_any_grid(run, folder, data):
     axes, version = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 2]))
     shape = tuple(data.draw(st.integers(1, 13 - 2 * axes)) for _ in range(axes))
