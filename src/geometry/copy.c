@@ -120,7 +120,9 @@ static void copy_plane(char *dst, const char *src, const copy_axis *plane, int64
 void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
              const int64_t *src_strides)
 {
-    copy_form form = {.size = itemsize};
+    copy_form form; /* most copies have few axes: to clear those of all would take longer than many a copy */
+    form.n = 0;
+    form.size = itemsize;
     for (int d = 0; d < ndim; d++) {
         if (extent[d] == 0) {
             return;
@@ -137,7 +139,10 @@ void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const
         form.axis[form.n++] = (copy_axis){1, 0, 0};
     }
     int outer = form.n - inner;
-    int64_t at[RS_MAX_NDIM] = {0};
+    int64_t at[RS_MAX_NDIM];
+    for (int d = 0; d < outer; d++) {
+        at[d] = 0;
+    }
     for (;;) {
         if (plane) {
             copy_plane(dst, src, &form.axis[outer], form.size, kernel);
@@ -163,9 +168,12 @@ void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const
 
 rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsize, void *memory)
 {
-    rs_view view = {.base = memory, .box = *box};
+    rs_view view;
+    view.base = memory;
     rs_box_strides(ndim, order, box, view.strides);
     for (int d = 0; d < ndim; d++) {
+        view.box.lo[d] = box->lo[d];
+        view.box.hi[d] = box->hi[d];
         view.strides[d] *= itemsize;
     }
     return view;
@@ -173,7 +181,7 @@ rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsi
 
 void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src)
 {
-    int64_t extent[RS_MAX_NDIM] = {0};
+    int64_t extent[RS_MAX_NDIM];
     for (int d = 0; d < ndim; d++) {
         extent[d] = box->hi[d] - box->lo[d];
     }
