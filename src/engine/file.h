@@ -20,7 +20,7 @@ enum {
     RS_SECTOR = 4096,             /* no device asks for more */
     RS_DIRECT_READ = 64 << 10,    /* shorter runs are read through the page cache, which reads ahead */
     RS_DIRECT_WRITE = 256 << 10,  /* shorter runs are left to the system, which gathers them */
-    RS_DIRECT_BLOCK = 1024 << 10, /* smaller blocks are not worth a second descriptor */
+    RS_DIRECT_BLOCK = 256 << 10, /* smaller blocks are not worth a second descriptor */
 };
 
 /* A block's data in an open file. Borrowed: path dies with the caller's storage. */
