@@ -90,6 +90,10 @@ static void next_slice(rs_run *run)
     }
     /* of a block that can only be read whole, some slices are not wanted, and are read all the same */
     job->any_wanted = rs_box_intersect(run->problem->ndim, &job->slice, &job->step.box, &job->wanted);
+    if (job->any_wanted && job->step.group >= 0) { /* what is far from the group need not be looked at block by block */
+        rs_box near = rs_steps_round(&run->steps), wanted = job->wanted;
+        job->any_wanted = rs_box_intersect(run->problem->ndim, &wanted, &near, &job->wanted);
+    }
     job->n_touched = 0;
     job->n_groups = job->temp_bytes = 0;
     run->unwanted = job->any_wanted;
@@ -251,6 +255,9 @@ static handing place(rs_run *run, rs_job *out)
     copy_job(out, &run->next);
     run->next.turn++;
     run->n_reading++;
+    if (out->step.group >= 0) {
+        rs_spill_begin(run, out);
+    }
     rs_block_file file = {.layout = &run->problem->source, .stored = &out->step.stored};
     run->next.cursor.next = rs_file_end(&file, &out->slice);
     return HANDED;
@@ -585,8 +592,12 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
     run->actual.write_seeks += worker->spilled.seeks;
     run->actual.bytes_written += worker->spilled.bytes;
     run->actual.temp_bytes += worker->spilled.bytes;
+    int64_t over = job->step.group >= 0 ? rs_spill_end(run, job) : -1;
     (void)pthread_cond_broadcast(&run->change);
     (void)pthread_mutex_unlock(&run->lock);
+    if (over >= 0) {
+        rs_spill_drop(run, over);
+    }
     return rc;
 }
 

@@ -35,7 +35,7 @@ struct rs_member; /* parts.h */
 enum {
     RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
     RS_TOUCHED_MANY = 2048, /* the same, where there is room for several workers: see RS_WORKER_BYTES */
-    RS_OUTGOING = 3,        /* writes, per worker, that are under way or not yet counted as done */
+    RS_OUTGOING = 32,       /* writes, per worker, that are under way or not yet counted as done */
 };
 
 /* A unit of which all was asked for, on its way out. */
@@ -200,9 +200,16 @@ void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes);
 void rs_spill_turn(rs_run *run);
 void rs_spill_fetch(rs_run *run, rs_job *job);
 
+/* The same: it begins to be read back; that is done. The latter returns a group that nobody needs any more, or -1. */
+void rs_spill_begin(rs_run *run, const rs_job *job);
+int64_t rs_spill_end(rs_run *run, const rs_job *job);
+
 /* Without it. What of the slice belongs to groups goes to the file; adds up its fingerprint, if `sum`. */
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
                             resplit_error *err);
+
+/* Gives back the part of the file that a group had. */
+void rs_spill_drop(rs_run *run, int64_t group);
 
 /* What a slice left for the group at hand: its pieces, one after the other. */
 resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err);

@@ -26,7 +26,10 @@ enum { LONG_STRETCH = 64 << 10, PART = 1 << 20 };
 struct rs_spilling {
     int fd, direct; /* the temporary file, which has no name */
     int64_t grain;  /* stretches begin at multiples of this */
-    int64_t *next;  /* where the next stretch of each group goes, and where it is read back from: with the run's lock */
+    /* with the run's lock: */
+    int64_t *next;    /* where the next stretch of each group goes, and where it is read back from */
+    int64_t *reading; /* slices of each group that are being read back */
+    int64_t n_over;   /* groups that nobody needs any more */
 };
 
 /* ---- Handing out: with the lock -------------------------------------------------------------- */
@@ -75,7 +78,33 @@ void rs_spill_fetch(rs_run *run, rs_job *job)
     }
 }
 
+void rs_spill_begin(rs_run *run, const rs_job *job)
+{
+    run->spilling->reading[job->step.group]++;
+}
+
+int64_t rs_spill_end(rs_run *run, const rs_job *job)
+{
+    rs_spilling *s = run->spilling;
+    int64_t g = s->n_over, round = run->steps.group;
+    s->reading[job->step.group]--;
+    bool all_began = round > g || (round == g && run->step.kind == RS_STEP_WRITE);
+    return all_began && s->reading[g] == 0 ? s->n_over++ : -1;
+}
+
 /* ---- Moving: without ------------------------------------------------------------------------- */
+
+/* While others encode: at the end, all of the file at once, everybody would wait. Not every file system can do it. */
+void rs_spill_drop(rs_run *run, int64_t group)
+{
+#if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
+    int64_t begin = group_begin(run, group), end = group_begin(run, group + 1);
+    (void)fallocate(run->spilling->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin);
+#else
+    (void)run;
+    (void)group;
+#endif
+}
 
 /* A file system may take the flag and refuse the transfer. */
 static resplit_status move_some(rs_worker *worker, rs_transfer *list, int n, resplit_error *err)
@@ -263,9 +292,10 @@ resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
     int64_t stretch_bytes = run->plan->predicted.temp_bytes / rs_max(1, plan->n_stretches);
     bool sectors = run->sources.direct != RS_DIRECT_OFF && stretch_bytes >= LONG_STRETCH;
     rs_spilling s = {.fd = -1, .direct = -1, .grain = sectors ? RS_SECTOR : 1};
-    s.next = calloc((size_t)rs_max(1, plan->n_groups), sizeof *s.next);
+    s.next = calloc((size_t)rs_max(1, plan->n_groups), 2 * sizeof *s.next);
     resplit_status rc =
         s.next != NULL ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate the groups of a spill");
+    s.reading = s.next != NULL ? s.next + plan->n_groups : NULL;
     run->spilling = &s;
     if (rc == RESPLIT_OK) {
         rs_spill_turn(run);

@@ -143,9 +143,10 @@ static rs_span round_of(const rs_steps *steps)
                             : (rs_span){from, rs_min(steps->problem->n_target, from + spill->group)};
 }
 
-/* The smallest box that holds the target blocks of a round. */
-static rs_box bounds_of(const rs_problem *problem, rs_span blocks)
+rs_box rs_steps_round(const rs_steps *steps)
 {
+    const rs_problem *problem = steps->problem;
+    rs_span blocks = round_of(steps);
     int64_t first[RS_MAX_NDIM], last[RS_MAX_NDIM];
     bool apart = false; /* along a slower axis: then whole faster axes lie between */
     index_of(&problem->target, blocks.lo, first);
@@ -164,10 +165,7 @@ static rs_box bounds_of(const rs_problem *problem, rs_span blocks)
 
 static void start_round(rs_steps *steps)
 {
-    rs_box all = steps->buffer;
-    if (steps->group >= 0) {
-        all = bounds_of(steps->problem, round_of(steps));
-    }
+    rs_box all = steps->group >= 0 ? rs_steps_round(steps) : steps->buffer;
     steps->phase = RS_STEPS_READING;
     rs_layout_range(&steps->problem->source, &all, steps->lo, steps->hi);
     memcpy(steps->index, steps->lo, sizeof steps->index);

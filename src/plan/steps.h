@@ -59,6 +59,9 @@ rs_box rs_steps_unit(const rs_steps *steps, const int64_t *index);
 /* The same in any buffer. */
 rs_box rs_unit_in(const rs_problem *problem, const rs_plan *plan, const rs_box *buffer, const int64_t *index);
 
+/* The smallest box that holds the target blocks of the round at hand, of a spill. */
+rs_box rs_steps_round(const rs_steps *steps);
+
 /* When that unit will be written. */
 rs_time rs_steps_time(const rs_steps *steps, const int64_t *index, const rs_box *unit);
 
