@@ -183,6 +183,12 @@ resplit_status rs_chain_parse(const char *text, const rs_element *element, rs_ch
     }
 }
 
+resplit_status rs_chain_for_temp(const rs_element *element, rs_chain *out, resplit_error *err)
+{
+    static const rs_element bytes = {'V', 1, '|'};
+    return rs_chain_parse("blosc:lz4:5:bitshuffle", element->itemsize < 256 ? element : &bytes, out, err);
+}
+
 const char *rs_chain_text(const rs_chain *chain, char text[200])
 {
     size_t n = 0;

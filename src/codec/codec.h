@@ -53,6 +53,9 @@ resplit_status rs_chain_add(rs_chain *chain, int version, const char *name, cons
 /* A chain as a user writes it: "none", "zstd", "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "zstd:3+crc32c". */
 resplit_status rs_chain_parse(const char *text, const rs_element *element, rs_chain *out, resplit_error *err);
 
+/* What packs temporary data: the fastest that is worth it. Elements longer than its shuffle can do count as bytes. */
+resplit_status rs_chain_for_temp(const rs_element *element, rs_chain *out, resplit_error *err);
+
 /* Appends the JSON object of a stage: {"id": "zlib", "level": 1}, {"name": "zstd", "configuration": {...}}. */
 resplit_status rs_stage_print(const rs_stage *stage, int version, rs_text *out, resplit_error *err);
 

@@ -62,7 +62,7 @@ static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit
         && !run->only_reads) { /* a target that is only compared with is decoded */
         RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
     }
-    return RESPLIT_OK;
+    return run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK;
 }
 
 /* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
@@ -90,8 +90,6 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
 resplit_status rs_run_begin(rs_run *run, resplit_error *err)
 {
     const rs_plan *plan = run->plan;
-    int64_t others =
-        (int64_t)(plan->n_workers - 1) * RS_WORKER_BYTES + plan->n_workers * rs_problem_coder(run->problem);
     run->in_files = run->problem->target;
     run->in_files.itemsize = run->target->dtype.itemsize;
     run->sources.other = &run->targets;
@@ -103,7 +101,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
                         run->problem->ndim > 0 ? run->problem->target.order[run->problem->ndim - 1] : 0);
     memcpy(run->weights.start, run->problem->start, sizeof run->weights.start);
-    RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - rs_problem_fixed(run->problem) - others,
+    RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - rs_plan_beside(run->problem, plan, plan->n_workers),
                          &run->budget, err));
     run->n_workers = count_workers(run);
     run->workers = calloc((size_t)run->n_workers, sizeof *run->workers);
@@ -137,6 +135,8 @@ void rs_run_end(rs_run *run)
         rs_io_stop(&run->workers[i].io);
         rs_coder_free(run->workers[i].decoder);
         rs_coder_free(run->workers[i].encoder);
+        rs_coder_free(run->workers[i].packer);
+        rs_coder_free(run->workers[i].unpacker);
         free(run->workers[i].job.touched);
         free(run->workers[i].job.group_at);
         for (int k = 0; k < run->plan->n_staging; k++) {
@@ -144,9 +144,8 @@ void rs_run_end(rs_run *run)
         }
     }
     if (run->budget != NULL) {
-        run->actual.peak_bytes = rs_problem_fixed(run->problem) + rs_budget_peak(run->budget)
-                                 + (int64_t)(rs_max(1, run->n_workers) - 1) * RS_WORKER_BYTES
-                                 + rs_max(1, run->n_workers) * rs_problem_coder(run->problem);
+        run->actual.peak_bytes =
+            rs_budget_peak(run->budget) + rs_plan_beside(run->problem, run->plan, (int)rs_max(1, run->n_workers));
     }
     free(run->next.touched);
     free(run->next.group_at);

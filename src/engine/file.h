@@ -17,9 +17,9 @@
 
 enum {
     RS_PATH_MAX = 4096,
-    RS_SECTOR = 4096,             /* no device asks for more */
-    RS_DIRECT_READ = 64 << 10,    /* shorter runs are read through the page cache, which reads ahead */
-    RS_DIRECT_WRITE = 256 << 10,  /* shorter runs are left to the system, which gathers them */
+    RS_SECTOR = 4096,            /* no device asks for more */
+    RS_DIRECT_READ = 64 << 10,   /* shorter runs are read through the page cache, which reads ahead */
+    RS_DIRECT_WRITE = 256 << 10, /* shorter runs are left to the system, which gathers them */
     RS_DIRECT_BLOCK = 256 << 10, /* smaller blocks are not worth a second descriptor */
 };
 

@@ -75,9 +75,10 @@ struct rs_worker {
     rs_run *run;
     pthread_t thread;
     rs_io io;
-    char *staging[2];
+    char *staging[3];
     char path[2][RS_PATH_MAX];
     rs_coder *decoder, *encoder; /* of encoded blocks; else NULL */
+    rs_coder *packer, *unpacker; /* of a packed spill; else NULL */
     rs_stream *stream[2];        /* of a copy: the block at hand of source and target, read forwards; else NULL */
     rs_cursor cursor;            /* of the write at hand */
     rs_cursor spilled;           /* by the read at hand */
@@ -203,6 +204,9 @@ void rs_spill_fetch(rs_run *run, rs_job *job);
 /* The same: it begins to be read back; that is done. The latter returns a group that nobody needs any more, or -1. */
 void rs_spill_begin(rs_run *run, const rs_job *job);
 int64_t rs_spill_end(rs_run *run, const rs_job *job);
+
+/* Of a worker, where stretches are packed. */
+resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err);
 
 /* Without it. What of the slice belongs to groups goes to the file; adds up its fingerprint, if `sum`. */
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,

@@ -10,6 +10,8 @@
  * Each group has a part of the file, and slices have stretches of it in their order. Nothing is indexed: both times slices are
  * handed out in the same order, and the places follow from their sizes. Where stretches are long they are whole sectors, so
  * that they pass by the page cache; between them are gaps then, of less than a sector each.
+ *
+ * Packed, a stretch goes behind the last one that its group has, and a table has its place.
  */
 #include "engine/block.h"
 
@@ -21,7 +23,18 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { LONG_STRETCH = 64 << 10, PART = 1 << 20 };
+enum {
+    LONG_STRETCH = 64 << 10,
+    PART = 1 << 20,
+    OVERHEAD = 64, /* of a stretch that cannot be packed */
+};
+
+/* Where a packed stretch is. */
+typedef struct stretch {
+    int64_t at, n;
+} stretch;
+
+_Static_assert(sizeof(stretch) == RS_STRETCH_BYTES, "plans count on it");
 
 struct rs_spilling {
     int fd, direct; /* the temporary file, which has no name */
@@ -30,6 +43,10 @@ struct rs_spilling {
     int64_t *next;    /* where the next stretch of each group goes, and where it is read back from */
     int64_t *reading; /* slices of each group that are being read back */
     int64_t n_over;   /* groups that nobody needs any more */
+    /* of a packed spill: */
+    rs_chain chain;
+    int64_t *end;   /* of what each group has: with the run's lock */
+    stretch *table; /* by source block and group; each is written by one worker, and read when all was written */
 };
 
 /* ---- Handing out: with the lock -------------------------------------------------------------- */
@@ -45,7 +62,14 @@ static int64_t group_begin(const rs_run *run, int64_t g)
     const rs_spill *spill = &run->plan->spill;
     int64_t bytes = rs_spill_bytes_before(run->problem, spill->resident + g * spill->group)
                     - rs_spill_bytes_before(run->problem, spill->resident);
-    return round_up(run->spilling, bytes) + g * spill->n_slices * (run->spilling->grain - 1);
+    int64_t most = run->spilling->grain - 1 + (spill->packed ? OVERHEAD : 0);
+    return round_up(run->spilling, bytes) + round_up(run->spilling, g * spill->n_slices * most);
+}
+
+static stretch *stretch_of(const rs_run *run, const rs_step *step, int64_t group)
+{
+    int64_t number = rs_layout_block_number(&run->problem->source, step->block);
+    return &run->spilling->table[number * run->plan->spill.n_groups + group];
 }
 
 void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes)
@@ -162,31 +186,65 @@ static resplit_status add(rs_worker *worker, batch *b, bool write, char *memory,
 typedef struct gathering {
     batch batch;
     char *free;    /* staging from here on */
+    char *packed;  /* the same of the third area */
     int64_t group; /* of the stretch at hand; -1: none */
     char *bytes;   /* and what it has */
     int64_t n;
     int64_t left; /* bytes of the slice that may still come */
 } gathering;
 
+static int64_t room_in(const rs_worker *worker, int area, const char *from)
+{
+    return worker->staging[area] + worker->run->plan->staging_bytes - from;
+}
+
+/* Behind what its group has. */
+static resplit_status pack_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    rs_spilling *s = run->spilling;
+    stretch *place = stretch_of(run, &worker->job.step, group);
+    int64_t most = round_up(s, rs_chain_bound(&s->chain, g->n));
+    if (room_in(worker, 2, g->packed) < most) {
+        RS_TRY(flush(worker, &g->batch, err));
+        g->packed = worker->staging[2];
+    }
+    if (room_in(worker, 2, g->packed) < most) {
+        return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for %lld packed ones",
+                       (long long)run->plan->staging_bytes, (long long)most);
+    }
+    rs_coder_fit(worker->packer, g->n);
+    RS_TRY(rs_encode(worker->packer, g->bytes, g->packed, &place->n, err));
+    (void)pthread_mutex_lock(&run->lock);
+    place->at = s->end[group];
+    s->end[group] += round_up(s, place->n);
+    (void)pthread_mutex_unlock(&run->lock);
+    char *bytes = g->packed;
+    g->packed += round_up(s, place->n);
+    return add(worker, &g->batch, true, bytes, place->n, place->at, err);
+}
+
 static resplit_status end_stretch(rs_worker *worker, gathering *g, resplit_error *err)
 {
     const rs_job *job = &worker->job;
-    if (g->group < 0) {
+    int64_t group = g->group;
+    if (group < 0) {
         return RESPLIT_OK;
     }
     worker->spilled.seeks++;
     worker->spilled.bytes += g->n;
-    g->free = g->bytes + round_up(worker->run->spilling, g->n);
     g->left -= g->n;
-    int64_t at = job->group_at[g->group - job->first_group];
     g->group = -1;
-    return add(worker, &g->batch, true, g->bytes, g->n, at, err);
+    if (worker->packer != NULL) {
+        return pack_stretch(worker, g, group, err); /* its bytes are free again */
+    }
+    g->free = g->bytes + round_up(worker->run->spilling, g->n);
+    return add(worker, &g->batch, true, g->bytes, g->n, job->group_at[group - job->first_group], err);
 }
 
 static resplit_status begin_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
 {
-    char *end = worker->staging[1] + worker->run->plan->staging_bytes;
-    if (end - g->free < round_up(worker->run->spilling, g->left)) {
+    if (room_in(worker, 1, g->free) < round_up(worker->run->spilling, g->left)) {
         RS_TRY(flush(worker, &g->batch, err));
         g->free = worker->staging[1];
     }
@@ -203,7 +261,7 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
     const rs_problem *problem = run->problem;
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    gathering g = {.free = worker->staging[1], .group = -1};
+    gathering g = {.free = worker->staging[1], .packed = worker->staging[2], .group = -1};
     g.left = rs_box_volume(problem->ndim, &job->wanted) * problem->itemsize;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
@@ -233,13 +291,32 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
 resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err)
 {
     rs_job *job = &worker->job;
+    bool packed = worker->unpacker != NULL;
+    stretch place =
+        packed ? *stretch_of(worker->run, &job->step, job->step.group) : (stretch){job->temp_at, job->temp_bytes};
+    char *stored = worker->staging[packed ? 1 : 0];
     batch b = {.n = 0};
     *data = worker->staging[0];
-    RS_TRY(add(worker, &b, false, *data, job->temp_bytes, job->temp_at, err));
+    RS_TRY(add(worker, &b, false, stored, place.n, place.at, err));
     RS_TRY(flush(worker, &b, err));
     job->cursor.seeks++;
     job->cursor.bytes += job->temp_bytes;
+    if (packed) {
+        rs_coder_fit(worker->unpacker, job->temp_bytes);
+        RS_TRY(rs_decode(worker->unpacker, stored, place.n, *data, err));
+    }
     return RESPLIT_OK;
+}
+
+resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    int64_t n = rs_layout_longest(&run->problem->source) * run->problem->itemsize;
+    if (!run->plan->spill.packed) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_coder_new(&run->spilling->chain, n, true, &worker->packer, err));
+    return rs_coder_new(&run->spilling->chain, n, false, &worker->unpacker, err);
 }
 
 /* ---- The temporary file ---------------------------------------------------------------------- */
@@ -279,11 +356,32 @@ static resplit_status open_temp(rs_run *run, const char *folder, resplit_error *
         char self[64];
         (void)snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
         s->direct = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
-        /* Where space is reserved, several may write at the same time; without it they are only slower. */
-        (void)fallocate(s->fd, 0, 0, group_begin(run, run->plan->spill.n_groups));
+        /* Where space is reserved, several may write at the same time; without it they are only slower. Packed, most of it would
+           be for nothing. */
+        if (!run->plan->spill.packed) {
+            (void)fallocate(s->fd, 0, 0, group_begin(run, run->plan->spill.n_groups));
+        }
     }
 #endif
     return RESPLIT_OK;
+}
+
+static resplit_status make_groups(rs_run *run, resplit_error *err)
+{
+    rs_spilling *s = run->spilling;
+    size_t n = (size_t)rs_max(1, run->plan->spill.n_groups);
+    const rs_dtype *dtype = &run->source->dtype;
+    s->next = calloc(n, 3 * sizeof *s->next);
+    s->table = run->plan->spill.packed ? calloc(n * (size_t)run->problem->n_source, sizeof *s->table) : NULL;
+    if (s->next == NULL || (run->plan->spill.packed && s->table == NULL)) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate the groups of a spill");
+    }
+    s->reading = s->next + n;
+    s->end = s->reading + n;
+    rs_spill_turn(run);
+    memcpy(s->end, s->next, n * sizeof *s->end);
+    rs_element element = {dtype->kind, run->problem->itemsize, '|'};
+    return run->plan->spill.packed ? rs_chain_for_temp(&element, &s->chain, err) : RESPLIT_OK;
 }
 
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
@@ -292,13 +390,9 @@ resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
     int64_t stretch_bytes = run->plan->predicted.temp_bytes / rs_max(1, plan->n_stretches);
     bool sectors = run->sources.direct != RS_DIRECT_OFF && stretch_bytes >= LONG_STRETCH;
     rs_spilling s = {.fd = -1, .direct = -1, .grain = sectors ? RS_SECTOR : 1};
-    s.next = calloc((size_t)rs_max(1, plan->n_groups), 2 * sizeof *s.next);
-    resplit_status rc =
-        s.next != NULL ? RESPLIT_OK : rs_fail_errno(err, ENOMEM, "cannot allocate the groups of a spill");
-    s.reading = s.next != NULL ? s.next + plan->n_groups : NULL;
     run->spilling = &s;
+    resplit_status rc = make_groups(run, err);
     if (rc == RESPLIT_OK) {
-        rs_spill_turn(run);
         rc = open_temp(run, temp, err);
     }
     if (rc == RESPLIT_OK) {
@@ -311,6 +405,7 @@ resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
         (void)close(s.fd);
     }
     free(s.next);
+    free(s.table);
     run->spilling = NULL;
     return rc;
 }

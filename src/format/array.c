@@ -187,26 +187,36 @@ resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err)
     return rc;
 }
 
-/* Those at the ends may reach out of the array. */
-static int64_t longest_stored(const rs_axis *axis)
+/* Of blocks of `n` bytes. 0: they are too large for it. */
+static resplit_status measure_packing(const resplit_array *array, int64_t n, rs_coding *out, resplit_error *err)
 {
-    rs_span first = rs_axis_stored(axis, 0), last = rs_axis_stored(axis, axis->n - 1);
-    return rs_max(rs_axis_longest(axis), rs_max(first.hi - first.lo, last.hi - last.lo));
+    static const int64_t sample = 1 << 20;
+    rs_element element = {array->dtype.kind, array->layout.itemsize, '|'};
+    rs_chain chain;
+    RS_TRY(rs_chain_for_temp(&element, &chain, err));
+    int64_t pack = rs_coder_bytes(&chain, n, true), unpack = rs_coder_bytes(&chain, n, false);
+    if (rs_chain_bound(&chain, n) >= 0 && pack >= 0 && unpack >= 0) {
+        out->packer = pack + unpack;
+        out->packing =
+            (rs_chain_seconds(&chain, sample, true) + rs_chain_seconds(&chain, sample, false)) / (double)sample;
+    }
+    return RESPLIT_OK;
 }
 
 resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err)
 {
     static const int64_t sample = 1 << 20;
-    int64_t items = 1, held; /* of the longest */
-    for (int d = 0; d < array->layout.ndim; d++) {
-        items *= longest_stored(&array->layout.axis[d]);
-    }
+    int64_t items = rs_layout_longest(&array->layout), held;
     int64_t n = items * array->dtype.itemsize;
     double scale = (double)array->dtype.itemsize / (double)array->layout.itemsize;
     int64_t coder = rs_coder_bytes(&array->chain, n, encode);
     if (stored < 0 || coder < 0 || !rs_mul(items, array->layout.itemsize, &held)) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %lld bytes are more than their codecs can do",
                        (long long)n);
+    }
+    rs_coding packed = {0};
+    if (!encode) {
+        RS_TRY(measure_packing(array, held, &packed, err));
     }
     /* the planner counts bytes as the engine holds them: before a cast */
     array->layout.atomic = true;
@@ -216,6 +226,8 @@ resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t st
         .seconds =
             scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
         .ratio = scale * ratio,
+        .packer = packed.packer,
+        .packing = packed.packing,
     };
     return RESPLIT_OK;
 }
@@ -350,11 +362,9 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
 
 int64_t rs_array_coded_bytes(const resplit_array *array)
 {
-    int64_t n = array->dtype.itemsize,
-            head = array->data_offset; /* n fits: no block is larger than the array's files */
-    for (int d = 0; d < array->layout.ndim; d++) {
-        n *= longest_stored(&array->layout.axis[d]);
-    }
+    int64_t n =
+        rs_layout_longest(&array->layout) * array->dtype.itemsize; /* fits: no block is larger than the array's files */
+    int64_t head = array->data_offset;
     for (int64_t i = 0; array->offsets != NULL && i < array->info.n_blocks; i++) {
         head = rs_max(head, array->offsets[i]);
     }

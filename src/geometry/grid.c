@@ -57,6 +57,17 @@ bool rs_layout_count(const rs_layout *layout, int64_t *n_blocks, int64_t *n_elem
     return true;
 }
 
+int64_t rs_layout_longest(const rs_layout *layout)
+{
+    int64_t items = 1;
+    for (int d = 0; d < layout->ndim; d++) {
+        const rs_axis *axis = &layout->axis[d];
+        rs_span first = rs_axis_stored(axis, 0), last = rs_axis_stored(axis, axis->n - 1);
+        items *= rs_max(rs_axis_longest(axis), rs_max(first.hi - first.lo, last.hi - last.lo));
+    }
+    return items;
+}
+
 int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index)
 {
     int64_t number = 0;

@@ -21,6 +21,9 @@ typedef struct rs_coding {
     int64_t library; /* and all of them together, for a library that moves no data */
     double seconds;  /* of one processor, per byte of elements */
     double ratio;    /* stored bytes per byte of elements, about */
+    int64_t
+        packer; /* of a source: bytes that a worker needs to pack its elements for a temporary file, and to unpack them */
+    double packing; /* and seconds for both, as above */
 } rs_coding;
 
 typedef struct rs_layout {
@@ -45,6 +48,9 @@ bool rs_box_intersect(int ndim, const rs_box *a, const rs_box *b, rs_box *out); 
 
 /* Number of blocks and of elements; false when they do not fit an int64_t (elements: times itemsize). */
 bool rs_layout_count(const rs_layout *layout, int64_t *n_blocks, int64_t *n_elements);
+
+/* Elements of the longest block as it is stored: those at the ends may reach out of the array. */
+int64_t rs_layout_longest(const rs_layout *layout);
 
 /* Position of a block in C order of the grid. */
 int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index);

@@ -242,11 +242,17 @@ int64_t rs_plan_charge(int64_t bytes, int64_t n)
         bytes, saturating_add(saturating_mul(pages, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
 }
 
-/* Of one worker: an area or two, and its codecs. */
+/* Of one worker. */
+static int64_t coder_bytes(const rs_problem *problem, const rs_plan *plan)
+{
+    return saturating_add(rs_problem_coder(problem), plan->spill.packed ? problem->source.coding.packer : 0);
+}
+
+/* The same: its areas, and its codecs. */
 static int64_t least_staging(const rs_problem *problem, const rs_plan *plan)
 {
     int64_t area = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
-    return saturating_add(rs_problem_coder(problem),
+    return saturating_add(coder_bytes(problem, plan),
                           saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, area)));
 }
 
@@ -255,11 +261,18 @@ int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
     return saturating_add(rs_problem_fixed(problem), least_staging(problem, plan));
 }
 
+int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n)
+{
+    int64_t workers = saturating_mul(n - 1, RS_WORKER_BYTES), codecs = saturating_mul(n, coder_bytes(problem, plan));
+    return saturating_add(saturating_add(rs_problem_fixed(problem), rs_spill_table_bytes(problem, plan)),
+                          saturating_add(workers, codecs));
+}
+
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n)
 {
     int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
     int64_t staging = saturating_mul(plan->n_staging, rs_max(RS_FAIR_STAGING, least + 4096));
-    return saturating_mul(n, saturating_add(RS_WORKER_BYTES + rs_problem_coder(problem), staging));
+    return saturating_mul(n, saturating_add(RS_WORKER_BYTES + coder_bytes(problem, plan), staging));
 }
 
 int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
@@ -276,7 +289,7 @@ void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak,
 {
     int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
     int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
-    int64_t worker = RS_WORKER_BYTES + rs_problem_coder(problem); /* beside staging; the first has no stack of ours */
+    int64_t worker = RS_WORKER_BYTES + coder_bytes(problem, plan); /* beside staging; the first has no stack of ours */
     int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most_workers, left / rs_plan_workers(problem, plan, 1)));
     /* beyond what is fair, staging shares with what is read ahead */
     int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);

@@ -37,6 +37,7 @@ typedef struct rs_spill {
     int64_t n_groups;
     int64_t n_slices;    /* in which the source is read */
     int64_t n_stretches; /* of the temporary file: what of one slice belongs to one group */
+    bool packed;         /* stretches are compressed */
 } rs_spill;
 
 typedef struct rs_plan {
@@ -51,7 +52,7 @@ typedef struct rs_plan {
     bool whole_units;      /* a unit has all its memory from its first piece on; else pieces are stored apart */
     int64_t n_pieces;      /* pieces held at once, at most */
     int n_workers;         /* at most: what the budget has room for */
-    int n_staging;         /* staging areas of each: 1 to copy, 2 to compare */
+    int n_staging;         /* staging areas of each: 1 to copy, 2 to compare or to spill, 3 to spill packed */
     int64_t staging_bytes; /* of each area */
     bool thrifty;          /* takes no memory that would only make it faster */
     resplit_cost predicted;
@@ -78,8 +79,8 @@ typedef struct rs_strategy {
     resplit_status (*propose)(const rs_problem *problem, rs_plan *plan, resplit_error *err);
 } rs_strategy;
 
-extern const rs_strategy rs_strategy_copy, rs_strategy_best, rs_strategy_spill, rs_strategy_naive,
-    rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
+extern const rs_strategy rs_strategy_copy, rs_strategy_best, rs_strategy_spill, rs_strategy_spill_lz4,
+    rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
 
 /* ---- planner.c ---- */
 
@@ -144,6 +145,9 @@ bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
 int64_t rs_plan_charge(int64_t bytes, int64_t n);
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
 
+/* What `n` workers take beside array data and staging: the fixed part, codecs, and where stretches of a packed spill are. */
+int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n);
+
 /* What `n` workers more need, with as much staging as is fair. */
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n);
 
@@ -170,6 +174,9 @@ int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan);
 
 /* The group that target block `number` is spilled with; -1: it is resident. */
 int64_t rs_spill_group(const rs_plan *plan, int64_t number);
+
+/* Where each stretch of a packed spill is, by source block and group; 0: it is not packed. */
+int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan);
 
 /* Bytes of the target blocks before block `number` in C order of the grid. */
 int64_t rs_spill_bytes_before(const rs_problem *problem, int64_t number);
@@ -205,6 +212,7 @@ enum {
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */
+    RS_STRETCH_BYTES = 16,       /* of a packed spill: where a stretch is */
     RS_UNPACKED_BYTES = 2 << 20, /* to unpack or to pack */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const rs_strategy *const strategies[] = {
-    &rs_strategy_copy,     &rs_strategy_best,      &rs_strategy_spill, &rs_strategy_keep,
-    &rs_strategy_multiple, &rs_strategy_clustered, &rs_strategy_naive,
+    &rs_strategy_copy, &rs_strategy_best,     &rs_strategy_spill,     &rs_strategy_spill_lz4,
+    &rs_strategy_keep, &rs_strategy_multiple, &rs_strategy_clustered, &rs_strategy_naive,
 };
 
 enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };
@@ -108,7 +108,8 @@ uint64_t rs_plan_hash(const rs_plan *plan)
             hash = rs_mix(hash, rs_axis_span(axis, i).hi);
         }
     }
-    return rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups);
+    hash = rs_mix(rs_mix(rs_mix(hash, spill->resident), spill->group), spill->n_groups);
+    return spill->packed ? rs_mix(hash, 1) : hash;
 }
 
 /* ---- What is minimized ----------------------------------------------------------------------- */
@@ -196,12 +197,19 @@ static double haste_of(const rs_plan *plan)
 static double seconds_in_all(const rs_problem *problem, const rs_request *request, const rs_plan *plan)
 {
     const resplit_cost *cost = &plan->predicted;
+    const rs_coding *source = &problem->source.coding;
     resplit_cost stored = *cost;
+    double temp = (double)cost->temp_bytes, packing = 0;
+    if (plan->spill
+            .packed) { /* a guess, so with care: it packs half as well as the source is, and helps one processor at a time */
+        packing = temp * source->packing;
+        temp *= (1 + stored_ratio(&problem->source)) / 2;
+    }
     double read = (double)(cost->bytes_read - cost->temp_bytes),
            written = (double)(cost->bytes_written - cost->temp_bytes);
-    stored.bytes_read = cost->temp_bytes + (int64_t)(read * stored_ratio(&problem->source));
-    stored.bytes_written = cost->temp_bytes + (int64_t)(written * stored_ratio(&problem->target));
-    return rs_device_seconds(device_of(request), &stored, false)
+    stored.bytes_read = (int64_t)(temp + read * stored_ratio(&problem->source));
+    stored.bytes_written = (int64_t)(temp + written * stored_ratio(&problem->target));
+    return rs_device_seconds(device_of(request), &stored, false) + packing
            + read * coding_seconds(&problem->source, problem->n_source, request, plan->n_workers)
            + written * coding_seconds(&problem->target, problem->n_target, request, plan->n_workers);
 }
@@ -314,16 +322,19 @@ static resplit_status make_named(const rs_problem *problem, const rs_request *re
             continue;
         }
         if (!strategies[i]->applies(problem)) {
-            return rs_fail(err, RESPLIT_EUNSUPPORTED,
-                           "strategy '%s' does not apply to %lld source and %lld target blocks: clustered and multiple "
-                           "are for a split or a merge (one block on one side), copy for two equal grids",
-                           request->strategy, (long long)problem->n_source, (long long)problem->n_target);
+            return rs_fail(
+                err, RESPLIT_EUNSUPPORTED,
+                "strategy '%s' does not apply to %lld source and %lld target blocks: clustered and multiple "
+                "are for a split or a merge (one block on one side), copy for two equal grids, spill-lz4 for sources "
+                "whose blocks are compressed",
+                request->strategy, (long long)problem->n_source, (long long)problem->n_target);
         }
         return propose(strategies[i], problem, request, out, err);
     }
-    return rs_fail(err, RESPLIT_EINVAL,
-                   "there is no strategy '%s': choose auto, copy, best, spill, keep, multiple, clustered or naive",
-                   request->strategy);
+    return rs_fail(
+        err, RESPLIT_EINVAL,
+        "there is no strategy '%s': choose auto, copy, best, spill, spill-lz4, keep, multiple, clustered or naive",
+        request->strategy);
 }
 
 resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err)

@@ -9,6 +9,9 @@
  *
  *     pass 1: resident blocks     + staging     <= memory
  *     pass 2: blocks of a group   + staging     <= memory, and room for the next group while one is written, where there is
+ *
+ * spill-lz4 is the same, but stretches are packed: less for the disk, more for the processors. Where they are is then known only
+ * when they are written, and noted in a table.
  */
 #include "geometry/slices.h"
 #include "plan/plan.h"
@@ -45,8 +48,18 @@ static int64_t blocks_in(int64_t memory, int64_t block, int64_t most)
     return fits;
 }
 
+int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan)
+{
+    int64_t n, bytes;
+    if (!plan->spill.packed) {
+        return 0;
+    }
+    return rs_mul(problem->n_source, plan->spill.n_groups, &n) && rs_mul(n, RS_STRETCH_BYTES, &bytes) ? bytes
+                                                                                                      : INT64_MAX / 4;
+}
+
 /* Half of the memory for a group, if it has room for a block; all for residents. False: there is not enough memory. */
-static bool divide(const rs_problem *problem, rs_plan *plan, int64_t memory)
+static bool share_out(const rs_problem *problem, rs_plan *plan, int64_t memory)
 {
     int64_t block = block_bytes(problem), n = problem->n_target;
     int64_t room = memory - rs_plan_fixed(problem, plan), others = rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1);
@@ -60,6 +73,20 @@ static bool divide(const rs_problem *problem, rs_plan *plan, int64_t memory)
         return false;
     }
     spill->n_groups = rs_ceil_div(n - spill->resident, spill->group);
+    return true;
+}
+
+/* The same beside the table: more groups need a longer one. */
+static bool divide(const rs_problem *problem, rs_plan *plan, int64_t memory)
+{
+    int64_t table = -1, needed = 0;
+    while (needed > table) {
+        table = needed;
+        if (!share_out(problem, plan, memory - table)) {
+            return false;
+        }
+        needed = rs_spill_table_bytes(problem, plan);
+    }
     return true;
 }
 
@@ -161,8 +188,9 @@ static void predict(const rs_problem *problem, rs_plan *plan)
     plan->whole_units = true;
     plan->n_pieces = waiting;
     cost->held_bytes = largest;
-    rs_plan_set_staging(problem, plan, fixed + rs_plan_charge(waiting * block, waiting), RS_MOST_WORKERS,
-                        RS_MOST_AHEAD);
+    rs_plan_set_staging(problem, plan,
+                        fixed + rs_spill_table_bytes(problem, plan) + rs_plan_charge(waiting * block, waiting),
+                        RS_MOST_WORKERS, RS_MOST_AHEAD);
     if (spill->n_groups > 0) {
         count_stretches(problem, plan);
     }
@@ -173,11 +201,13 @@ static void predict(const rs_problem *problem, rs_plan *plan)
     cost->write_seeks += spill->n_stretches;
 }
 
-static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+static resplit_status make(const rs_problem *problem, bool packed, rs_plan *plan, resplit_error *err)
 {
     int64_t memory = plan->memory;
     plan->kind = RS_PLAN_SPILL;
-    plan->n_staging = 2; /* a slice of the source, and what of it goes to the temporary file */
+    plan->spill.packed = packed;
+    plan->n_staging =
+        packed ? 3 : 2; /* a slice of the source, what of it goes to the temporary file, and that packed */
     plan->kept = (UINT32_C(1) << plan->ndim) - 1;
     if (!divide(problem, plan, memory)) {
         plan->predicted.peak_bytes = least_memory(problem, plan);
@@ -188,4 +218,21 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return RESPLIT_OK;
 }
 
+static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+{
+    return make(problem, false, plan, err);
+}
+
+/* Blocks that are decoded whole are slices that have a number, and have shown that they can be packed. */
+static bool packs(const rs_problem *problem)
+{
+    return applies(problem) && problem->source.coding.staging > 0 && problem->source.coding.packer > 0;
+}
+
+static resplit_status propose_packed(const rs_problem *problem, rs_plan *plan, resplit_error *err)
+{
+    return make(problem, true, plan, err);
+}
+
 const rs_strategy rs_strategy_spill = {"spill", true, applies, propose};
+const rs_strategy rs_strategy_spill_lz4 = {"spill-lz4", true, packs, propose_packed};

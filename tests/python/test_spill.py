@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run through a temporary file, from the command line: the values, the counts, and nothing left behind."""
 
+import os
 import re
 
 import numpy as np
 import pytest
+import zarr
+from hypothesis import strategies as st
 
-from conftest import check_blocks, sample
+from conftest import check_blocks, sample, written
+from property_support import examples
+from test_memory import ALLOWED, MiB, peak_rss
+from zarr_support import equal, make, read
 
 
 def least(run, *args):
@@ -49,3 +55,66 @@ def test_equal_grids_are_copied(run, tmp_path):
     assert done["strategy"] == "copy"
     assert done["actual"]["read_seeks"] == done["actual"]["write_seeks"] == 5
     check_blocks(tmp_path / "b", array, (7, 20), "{0}_{1}.npy")
+
+
+# ---- Packed ----------------------------------------------------------------------------------------------------
+
+MAPS = (256, 128, 128)
+
+
+@pytest.fixture
+def maps(tmp_path):
+    """16 MiB in maps, of values with 12 bits of noise in 32."""
+    values = np.random.default_rng(1).integers(0, 4096, MAPS).astype("<u4")
+    make(tmp_path / "in.zarr", values, (1, 128, 128))
+    return values
+
+
+@examples(60)
+def test_packed_spills_move_every_value(run, folder, data):
+    axes = data.draw(st.integers(1, 4))
+    shape = [data.draw(st.integers(2, (600, 60, 16, 9)[axes - 1])) for _ in range(axes)]
+    dtype = data.draw(st.sampled_from(["u1", "<i2", ">f4", "<f8", "<c16", "S5", "<U9", "?"]))
+    values = sample(shape, dtype) if dtype not in ("S5", "<U9") else np.resize(np.array(["", "a", "bcd"], dtype), shape)
+    if data.draw(st.booleans()):
+        values = np.zeros_like(values) # of nothing but the fill value: its chunks are missing
+    chunks = [data.draw(st.integers(1, n)) for n in shape]
+    version, codec = data.draw(st.sampled_from([(2, "zlib"), (2, "zstd"), (3, "zstd"), (3, "blosc")]))
+    make(folder / "in.zarr", values, chunks, codec, version, order=data.draw(st.sampled_from("CF")) if version == 2 else None)
+    start = [data.draw(st.integers(0, n - 2)) for n in shape]
+    stop = [data.draw(st.integers(s + 2, n)) for s, n in zip(start, shape)]
+    target = [data.draw(st.integers(1, b - a - 1)) for a, b in zip(start, stop)]
+    args = ["in.zarr", "out.zarr", "--chunks", written(target), "--roi", ",".join(f"{a}:{b}" for a, b in zip(start, stop)), "--strategy",
+            "spill-lz4", "--codec", data.draw(st.sampled_from(["none", "zstd:1"]))]
+    budget = least(run, "plan", *args) + data.draw(st.sampled_from([0, 1, 5000, 100000, 20000000]))
+    done = run.json(*args, "--memory", f"{budget}B")
+    for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "held_bytes", "temp_bytes"):
+        assert done["actual"][key] == done["predicted"][key], key
+    assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"] <= budget
+    assert equal(read(folder / "out.zarr"), values[tuple(map(slice, start, stop))])
+
+
+@pytest.mark.skipif("RESPLIT_SANITIZED" in os.environ, reason="sanitizers use memory of their own")
+def test_packed_spills_hold_their_memory(maps, resplit_path, environment, tmp_path):
+    args = ["in.zarr", "out.zarr", "--chunks", "256,8,8", "--strategy", "spill-lz4", "--memory", "8MiB", "--quiet"]
+    assert peak_rss(resplit_path, args, tmp_path, environment) <= 8 * MiB + ALLOWED
+    assert np.array_equal(read(tmp_path / "out.zarr"), maps)
+
+
+def test_packed_where_the_disk_is_slow(run, tmp_path):
+    """By cost: a processor packs faster than a slow disk writes, and slower than a fast one. A plan looks at the sizes of files only."""
+    zarr.create_array(tmp_path / "in.zarr", shape=(2048, 512, 512), dtype="f4", chunks=(1, 512, 512))
+    for i in range(2048):
+        chunk = tmp_path / "in.zarr" / "c" / str(i) / "0" / "0"
+        chunk.parent.mkdir(parents=True)
+        with open(chunk, "wb") as f:
+            f.truncate(475_000)
+    args = ["plan", "in.zarr", "out.zarr", "--chunks", "2048,16,16", "--memory", "512MiB"]
+    chosen = {device: run.json(*args, "--device", device)["strategy"] for device in ("nfs", "ssd", "nvme")}
+    assert chosen == {"nfs": "spill-lz4", "ssd": "spill", "nvme": "spill"}
+
+
+def test_packed_is_for_packed_sources(run, tmp_path):
+    np.save(tmp_path / "in.npy", sample((40, 31, 22), "<f4"))
+    assert "spill-lz4 for sources whose blocks are compressed" in run.error(
+        "in.npy", "out", "--chunks", "40,7,5", "--strategy", "spill-lz4", "--memory", "1MiB")

@@ -119,15 +119,31 @@ static void check_round(const rs_problem *problem, const rs_plan *plan)
     rs_text_release(&second);
 }
 
+/* A source of blocks that are compressed. */
+static void encode_source(rs_problem *problem)
+{
+    problem->source.atomic = true;
+    problem->source.coding = (rs_coding){.staging = 4096 + rs_layout_longest(&problem->source) * problem->itemsize,
+                                         .coder = 500,
+                                         .seconds = 1e-9,
+                                         .ratio = 0.5,
+                                         .packer = 700,
+                                         .packing = 1e-9};
+}
+
 static void every_plan_comes_back(void **state)
 {
     int n[16] = {0};
     (void)state;
     for (int i = 0; i < 400; i++) {
         rs_problem problem = random_problem();
+        if (i % 2 == 0) {
+            encode_source(&problem);
+        }
         for (int s = 0; rs_strategy_at(s) != NULL && s < 16; s++) {
             rs_plan plan;
-            rs_request request = {.strategy = rs_strategy_at(s)->name, .memory = 30 * 1024 + random_in(0, 40000)};
+            rs_request request = {.strategy = rs_strategy_at(s)->name,
+                                  .memory = 30 * 1024 + random_in(0, 40000) + 3 * problem.source.coding.staging};
             if (rs_plan_make(&problem, &request, &plan, NULL) == RESPLIT_OK) {
                 check_round(&problem, &plan);
                 rs_plan_release(&plan);
