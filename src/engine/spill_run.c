@@ -56,14 +56,15 @@ static int64_t round_up(const rs_spilling *s, int64_t bytes)
     return (bytes + s->grain - 1) / s->grain * s->grain;
 }
 
-/* A part of the file is as long as the blocks of its group, and as slices can make it by rounding up. */
+/* A part of the file is as long as the blocks of its group, and as slices can make it by rounding up. It begins at
+   a sector: between two, its first stretch would lose the rest of the first, and its last one would reach into the next part. */
 static int64_t group_begin(const rs_run *run, int64_t g)
 {
     const rs_spill *spill = &run->plan->spill;
     int64_t bytes = rs_spill_bytes_before(run->problem, spill->resident + g * spill->group)
                     - rs_spill_bytes_before(run->problem, spill->resident);
     int64_t most = run->spilling->grain - 1 + (spill->packed ? OVERHEAD : 0);
-    return round_up(run->spilling, bytes) + round_up(run->spilling, g * spill->n_slices * most);
+    return round_up(run->spilling, bytes + g * spill->n_slices * most);
 }
 
 static stretch *stretch_of(const rs_run *run, const rs_step *step, int64_t group)

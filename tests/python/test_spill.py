@@ -39,6 +39,16 @@ def test_a_spill_moves_every_value(run, tmp_path, more, order):
     assert {p.name for p in tmp_path.iterdir()} == {"in.npy", "out", "scratch"}
 
 
+def test_parts_of_the_temporary_file_do_not_meet(run, tmp_path):
+    """512 stretches that are two bytes longer than whole sectors make each part as long as it can be."""
+    rows, blocks, row = 512, 10, 32769
+    array = np.arange(rows * blocks * row, dtype="<u4").reshape(rows, blocks, row).astype("<u2")
+    np.save(tmp_path / "in.npy", array)
+    done = run.json("in.npy", "out", "--chunks", f"{rows},1,{row}", "--strategy", "spill", "--memory", "60MB")
+    assert done["actual"]["temp_bytes"] == (blocks - 1) * rows * row * 2
+    check_blocks(tmp_path / "out", array, (rows, 1, row), "{0}_{1}_{2}.npy")
+
+
 def test_a_scratch_folder_that_is_not_there_is_named(run, tmp_path):
     np.save(tmp_path / "in.npy", sample((40, 31, 22), "<f4"))
     args = ["in.npy", "out", "--chunks", "40,7,5", "--strategy", "spill", "--temp", "nowhere"]
