@@ -156,7 +156,7 @@ static rs_outgoing *next_block(rs_worker *worker)
     rs_run *run = worker->run;
     rs_step write;
     while (!run->failed) {
-        if (run->n_outgoing == run->n_workers * RS_OUTGOING) {
+        if (run->n_outgoing == run->most_outgoing) {
             rs_run_wait(worker);
             continue;
         }

@@ -16,6 +16,17 @@ enum {
     STEADY = 4 << 20, /* bytes that a second worker must have to do */
 };
 
+/* What plans set aside for a run of one worker, of two, and for each other, is enough. */
+enum {
+    FIRST = sizeof(rs_run) + sizeof(rs_worker) + RS_OUTGOING * sizeof(rs_outgoing),
+    OTHER = STACK_BYTES + sizeof(rs_worker) + RS_OUTGOING_MANY * sizeof(rs_outgoing),
+    PLACES = RS_TOUCHED * sizeof(rs_touch), /* of a worker, and of the slice that is handed out */
+    MANY_PLACES = RS_TOUCHED_MANY * sizeof(rs_touch),
+};
+_Static_assert(FIRST + 2 * PLACES <= RS_FIXED_BYTES, "RS_FIXED_BYTES is too small");
+_Static_assert(FIRST + OTHER + 3 * MANY_PLACES <= RS_FIXED_BYTES + RS_WORKER_BYTES, "both are too small for two");
+_Static_assert(OTHER + MANY_PLACES <= RS_WORKER_BYTES, "RS_WORKER_BYTES is too small");
+
 int64_t rs_run_staging_items(const rs_run *run)
 {
     /* two sectors are for direct reads; small areas are never read directly */
@@ -105,7 +116,8 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
                          &run->budget, err));
     run->n_workers = count_workers(run);
     run->workers = calloc((size_t)run->n_workers, sizeof *run->workers);
-    run->outgoing = calloc((size_t)run->n_workers * RS_OUTGOING, sizeof *run->outgoing);
+    run->most_outgoing = RS_OUTGOING + (run->n_workers - 1) * RS_OUTGOING_MANY;
+    run->outgoing = calloc((size_t)run->most_outgoing, sizeof *run->outgoing);
     if (run->workers == NULL || run->outgoing == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate %d workers", run->n_workers);
     }

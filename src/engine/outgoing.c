@@ -4,11 +4,10 @@
 
 rs_outgoing *rs_outgoing_add(rs_run *run, const rs_step *step, rs_time time)
 {
-    int most = run->n_workers * RS_OUTGOING;
-    if (run->n_outgoing == most) {
+    if (run->n_outgoing == run->most_outgoing) {
         return NULL;
     }
-    rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + run->n_outgoing++) % most];
+    rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + run->n_outgoing++) % run->most_outgoing];
     *outgoing = (rs_outgoing){.state = RS_WAITS, .step = *step, .time = time};
     return outgoing;
 }
@@ -39,13 +38,12 @@ static void take_note(rs_worker *worker)
 void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing)
 {
     rs_run *run = worker->run;
-    int most = run->n_workers * RS_OUTGOING;
     outgoing->state = RS_DONE;
     while (run->n_outgoing > 0 && run->outgoing[run->first_outgoing].state == RS_DONE) {
         const rs_outgoing *first = &run->outgoing[run->first_outgoing];
         run->now = (rs_time){first->time.buffer, first->time.block + 1};
         run->written_fingerprint = rs_fingerprint_add(run->written_fingerprint, first->fingerprint);
-        run->first_outgoing = (run->first_outgoing + 1) % most;
+        run->first_outgoing = (run->first_outgoing + 1) % run->most_outgoing;
         run->n_outgoing--;
     }
     (void)pthread_cond_broadcast(&run->change);

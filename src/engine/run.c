@@ -322,9 +322,8 @@ static handing next_read(rs_run *run, rs_job *out)
 /* The oldest write that is ready. */
 static rs_outgoing *find_ready(const rs_run *run)
 {
-    int most = run->n_workers * RS_OUTGOING;
     for (int i = 0; i < run->n_outgoing; i++) {
-        rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + i) % most];
+        rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + i) % run->most_outgoing];
         if (outgoing->state == RS_READY) {
             return outgoing;
         }

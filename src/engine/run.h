@@ -35,7 +35,8 @@ struct rs_member; /* parts.h */
 enum {
     RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
     RS_TOUCHED_MANY = 2048, /* the same, where there is room for several workers: see RS_WORKER_BYTES */
-    RS_OUTGOING = 32,       /* writes, per worker, that are under way or not yet counted as done */
+    RS_OUTGOING = 3,        /* writes that are under way or not yet counted as done: of the first worker, */
+    RS_OUTGOING_MANY = 32,  /* and of each other, who has memory for it: RS_WORKER_BYTES */
 };
 
 /* A unit of which all was asked for, on its way out. */
@@ -133,8 +134,8 @@ struct rs_run {
     int64_t place_lo[RS_MAX_NDIM], place_hi[RS_MAX_NDIM], place_at[RS_MAX_NDIM];
     bool turned;           /* of a spill: the source is read */
     bool unwanted;         /* nothing in the slice is for a unit that is still to be written */
-    rs_outgoing *outgoing; /* a ring of RS_OUTGOING for each worker */
-    int first_outgoing, n_outgoing;
+    rs_outgoing *outgoing; /* a ring */
+    int first_outgoing, n_outgoing, most_outgoing;
     int n_reading, n_writing;
     bool failed;
     resplit_error why;
