@@ -10,9 +10,6 @@
 
 static resplit_status check_comparable(const resplit_array *a, const resplit_array *b, resplit_error *err)
 {
-    if (a == NULL || b == NULL || !rs_array_is_there(a) || !rs_array_is_there(b)) {
-        return rs_fail(err, RESPLIT_EINVAL, "two arrays with elements are needed to compare them");
-    }
     if (!rs_dtype_same_values(&a->dtype, &b->dtype)
         || (a->dtype.byteorder != b->dtype.byteorder && a->dtype.swap_size == 0)) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' has elements of type %.100s, '%s' of type %.100s", rs_api_name(a),
@@ -125,7 +122,10 @@ resplit_status resplit_verify(const resplit_array *a, const resplit_array *b, in
     resplit_array view;
     const resplit_array *aligned = a;
     *out = (resplit_difference){0};
-    if (a != NULL && b != NULL && a->layout.ndim == b->layout.ndim) {
+    if (a == NULL || b == NULL || !rs_array_is_there(a) || !rs_array_is_there(b)) {
+        return rs_fail(err, RESPLIT_EINVAL, "two arrays with elements are needed to compare them");
+    }
+    if (a->layout.ndim == b->layout.ndim) {
         RS_TRY(rs_array_align(a, b, &view, &aligned, err));
     }
     return verify(aligned, b, memory, options, out, err);

@@ -24,12 +24,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One of the arrays of a group. */
+typedef struct entry {
+    const rs_member *member; /* of the list */
+    char *place;             /* owned; where it is, or grows */
+} entry;
+
 struct resplit_group {
     rs_group list; /* of the source, where this one is to be made */
     char *path;
     int64_t n;
-    const rs_member **array; /* those of the list that are arrays */
-    char **place;            /* where each is, or grows */
+    entry *array; /* those of the list that are arrays */
     /* Of one that is to be made. */
     bool is_new, overwrite, resumed, published;
     int version;  /* 0: every node as it is */
@@ -71,8 +76,7 @@ static resplit_status set_arrays(resplit_group *group, const char *path, const c
 {
     group->path = rs_path_trimmed(path);
     group->array = calloc(group->list.n + 1, sizeof *group->array);
-    group->place = calloc(group->list.n + 1, sizeof *group->place);
-    if (group->path == NULL || group->array == NULL || group->place == NULL) {
+    if (group->path == NULL || group->array == NULL) {
         return no_memory(err);
     }
     for (size_t i = 0; i < group->list.n; i++) {
@@ -82,23 +86,22 @@ static resplit_status set_arrays(resplit_group *group, const char *path, const c
             continue;
         }
         RS_TRY(rs_path_join(folder, member->name, place, err));
-        group->place[group->n] = rs_strdup(place);
-        group->array[group->n] = member;
-        if (group->place[group->n++] == NULL) {
+        entry *array = &group->array[group->n++];
+        *array = (entry){member, rs_strdup(place)};
+        if (array->place == NULL) {
             return no_memory(err);
         }
     }
     return RESPLIT_OK;
 }
 
-static resplit_status new_group(resplit_group **out, resplit_error *err)
+static resplit_group *new_group(void)
 {
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) {
-        return no_memory(err);
+    resplit_group *group = calloc(1, sizeof *group);
+    if (group != NULL) {
+        group->output.lock = group->output.journal.fd = -1;
     }
-    (*out)->output.lock = (*out)->output.journal.fd = -1;
-    return RESPLIT_OK;
+    return group;
 }
 
 static resplit_status close_failed(resplit_group **out, resplit_status rc)
@@ -116,7 +119,10 @@ resplit_status resplit_group_open(const char *path, resplit_group **out, resplit
     if (!resplit_is_group(path)) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' is no Zarr group", path != NULL ? path : "");
     }
-    RS_TRY(new_group(out, err));
+    *out = new_group();
+    if (*out == NULL) {
+        return no_memory(err);
+    }
     resplit_status rc = rs_group_open(path, &(*out)->list, err);
     if (rc == RESPLIT_OK) {
         rc = set_arrays(*out, path, path, err);
@@ -131,12 +137,12 @@ int64_t resplit_group_count(const resplit_group *group)
 
 const char *resplit_group_name(const resplit_group *group, int64_t i)
 {
-    return i >= 0 && i < group->n ? group->array[i]->name : NULL;
+    return i >= 0 && i < group->n ? group->array[i].member->name : NULL;
 }
 
 const char *resplit_group_place(const resplit_group *group, int64_t i)
 {
-    return i >= 0 && i < group->n ? group->place[i] : NULL;
+    return i >= 0 && i < group->n ? group->array[i].place : NULL;
 }
 
 const char *resplit_group_format(const resplit_group *group, int64_t i)
@@ -144,7 +150,7 @@ const char *resplit_group_format(const resplit_group *group, int64_t i)
     if (i < 0 || i >= group->n) {
         return NULL;
     }
-    return (group->version != 0 ? group->version : group->array[i]->version) == 2 ? "zarr2" : "zarr3";
+    return (group->version != 0 ? group->version : group->array[i].member->version) == 2 ? "zarr2" : "zarr3";
 }
 
 resplit_status resplit_group_levels(resplit_group *group, resplit_error *err)
@@ -154,7 +160,7 @@ resplit_status resplit_group_levels(resplit_group *group, resplit_error *err)
 
 bool resplit_group_is_level(const resplit_group *group, int64_t i)
 {
-    return i >= 0 && i < group->n && group->array[i]->is_level;
+    return i >= 0 && i < group->n && group->array[i].member->is_level;
 }
 
 /* ---- Making one ------------------------------------------------------------------------------ */
@@ -184,7 +190,10 @@ resplit_status resplit_group_create(const char *path, const resplit_group *sourc
     RS_TRY(choose_version(path, format, &version, err));
     RS_TRY(rs_output_part(path, part, err));
     RS_TRY(rs_path_join(part, RS_DATA_NAME, folder, err));
-    RS_TRY(new_group(out, err));
+    *out = new_group();
+    if (*out == NULL) {
+        return no_memory(err);
+    }
     (*out)->is_new = true;
     (*out)->overwrite = overwrite;
     (*out)->version = version;
@@ -201,7 +210,7 @@ resplit_status resplit_group_expect(resplit_group *group, const resplit_array *s
     rs_problem problem;
     uint64_t hash = 0;
     int64_t i = group->n_expected;
-    if (!group->is_new || i >= group->n || target->path == NULL || strcmp(target->path, group->place[i]) != 0) {
+    if (!group->is_new || i >= group->n || target->path == NULL || strcmp(target->path, group->array[i].place) != 0) {
         return rs_fail(err, RESPLIT_EINVAL, "'%s' is not the array that comes next in the group '%s'",
                        target->path != NULL ? target->path : "", group->path);
     }
@@ -251,7 +260,7 @@ resplit_status resplit_group_begin(resplit_group *group, const resplit_run_optio
 resplit_status resplit_group_done(resplit_group *group, resplit_error *err)
 {
     if (group->output.lock < 0 || group->n_done >= group->n
-        || rs_node_at(group->place[group->n_done]) != RS_NODE_ARRAY) {
+        || rs_node_at(group->array[group->n_done].place) != RS_NODE_ARRAY) {
         return rs_fail(err, RESPLIT_EINVAL, "the next array of the group '%s' is not complete", group->path);
     }
     rs_progress now = {.now = {.buffer = group->n_done + 1}};
@@ -280,7 +289,8 @@ static bool is_worth_keeping(const resplit_group *group)
 {
     char part[RS_PATH_MAX];
     return group->n_done > 0 || group->resumed
-           || (group->n > 0 && rs_output_part(group->place[0], part, NULL) == RESPLIT_OK && access(part, F_OK) == 0);
+           || (group->n > 0 && rs_output_part(group->array[0].place, part, NULL) == RESPLIT_OK
+               && access(part, F_OK) == 0);
 }
 
 void resplit_group_close(resplit_group *group)
@@ -290,9 +300,8 @@ void resplit_group_close(resplit_group *group)
     }
     rs_output_abandon(&group->output, group->output.lock >= 0 && is_worth_keeping(group));
     for (int64_t i = 0; i < group->n; i++) {
-        free(group->place[i]);
+        free(group->array[i].place);
     }
-    free(group->place);
     free(group->array);
     free(group->path);
     rs_group_release(&group->list);

@@ -68,6 +68,7 @@ struct resplit_array {
     rs_dtype dtype;
     rs_layout layout;             /* the whole array; axes borrow from cuts */
     char order;                   /* 'C' or 'F', the same as layout.order */
+    bool encoded;                 /* blocks are read and written whole, through the chain, as long as the grid is */
     const char *memory;           /* borrowed; the first element of an array in memory; NULL: it is not */
     int64_t strides[RS_MAX_NDIM]; /* of such an array, in bytes; any sign */
     int64_t *cuts[RS_MAX_NDIM];   /* owned positions of uneven axes, else NULL */
@@ -75,16 +76,15 @@ struct resplit_array {
     int64_t data_offset;          /* of every block, when offsets is NULL */
     int64_t *offsets;             /* owned; per block in C order, when they differ; -1: it is missing */
     int64_t origin[RS_MAX_NDIM];  /* a target: where it lies in its source */
-    bool overwrite;               /* a target: replace what is there */
     uint64_t stamp;               /* of an array that was opened: changes when a block file is written */
     uint64_t fingerprint;         /* of the values, as the manifest says; 0: it does not */
-    bool encoded;                 /* blocks are read and written whole, through the chain, as long as the grid is */
     rs_chain chain;               /* how the elements of a block become stored bytes; none: as they are */
     char *fill;                   /* owned; the element that missing blocks are full of; NULL: none may be missing */
     rs_cast cast;        /* a target: how values become its own; until then, and in its layout, they are the source's */
     char *pad;           /* owned; with a cast, the source's element that is put outside the array; else NULL */
     char *wished_codec;  /* owned; a target: as it was asked for; NULL: as the source */
     char wished_order;   /* the same; 0: as the source */
+    bool overwrite;      /* a target: replace what is there */
     bool write_empty;    /* a target: also blocks that are full of it */
     bool whole;          /* a target that is handed over: in whole blocks, encoded or not */
     bool wished_format;  /* a target: the format was asked for by name */
