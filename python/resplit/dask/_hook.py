@@ -29,11 +29,13 @@ from dask.array.core import load_store_chunk
 from dask.array.optimization import fuse_slice
 from dask.array.optimization import optimize as dask_optimize
 from dask.blockwise import Blockwise
+from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from . import _log
 from ._move import Move, memory_of
 from ._portions import NotOurs, Shape, grid_portions
+from ._rechunk import lazily
 from ._stored import LazyArray
 from ._targets import StackSink, sink_of
 from ._trace import Tracer, bind
@@ -50,7 +52,7 @@ class Hook:
 
     def __call__(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
         if isinstance(dsk, HighLevelGraph):
-            dsk = rewrite(dsk, self.memory)
+            dsk = _needed(rewrite(dsk, self.memory), keys)
         return (self.then or dask_optimize)(dsk, keys, **kwargs)
 
 
@@ -81,6 +83,12 @@ def rewrite(graph: HighLevelGraph, memory: int) -> HighLevelGraph:
                 True, f"{name}: taken over, {move.shape} into {move.sink.path}, portions: {len(move.portions)}{way}"
             )
     return HighLevelGraph(layers, dependencies)
+
+
+def _needed(graph: HighLevelGraph, keys: Any) -> HighLevelGraph:
+    """Without the layers that nobody asks for any more: to cull them task by task, their tasks would have to be made."""
+    names = {key[0] if isinstance(key, tuple) else key for key in flatten(keys)}
+    return graph.cull_layers(names) if names <= set(graph.layers) else graph
 
 
 def _replacement(layer: Any, moves: list[Move]) -> MaterializedLayer:
@@ -217,7 +225,8 @@ def optimize(memory: int | float | str | None = None) -> Iterator[None]:
         yield
         return
     then = dask.config.get("array_optimize", None)
-    with dask.config.set(array_optimize=Hook(memory_of(memory), None if isinstance(then, Hook) else then)):
+    hook = Hook(memory_of(memory), None if isinstance(then, Hook) else then)
+    with dask.config.set(array_optimize=hook), lazily():
         yield
 
 
@@ -234,7 +243,7 @@ def self_test() -> str | None:
         array = da.from_array(LazyArray(path, {}), chunks=(2, 7), inline_array=True)
         for stored, expected, name in [(array, data, "a rechunk"), (array + 1, data + 1, "a sum")]:
             result = np.zeros_like(data)
-            with dask.config.set(scheduler="synchronous", array_optimize=Hook(1 << 26)):
+            with dask.config.set(scheduler="synchronous", array_optimize=Hook(1 << 26)), lazily():
                 da.store(stored.rechunk((5, 3)), result, lock=False)
             if not np.array_equal(result, expected):
                 return f"{name} was stored wrongly with dask {found}"

@@ -23,6 +23,7 @@ from dask.core import reshapelist
 from dask.highlevelgraph import HighLevelGraph
 
 from ._portions import Block, NotOurs, Shape, concatenate, grid_portions, index_block, whole
+from ._rechunk import RechunkLayer
 from ._stored import Stored, block_of, is_a, opened
 
 _SHUFFLE = "distributed.shuffle._rechunk", "P2PRechunkLayer"
@@ -33,12 +34,17 @@ class Tracer:
     """The blocks of a graph, found as they are asked for."""
 
     def __init__(self, graph: HighLevelGraph) -> None:
-        self.shuffles = {name: layer for name, layer in graph.layers.items() if is_a(layer, *_SHUFFLE)}
+        self.rechunks = {
+            name: layer
+            for name, layer in graph.layers.items()
+            if isinstance(layer, RechunkLayer) or is_a(layer, *_SHUFFLE)
+        }
         plain: dict[Any, Any] = {}
         for name, layer in graph.layers.items():
-            if name not in self.shuffles:
+            if name not in self.rechunks:
                 plain.update(layer)
-        self.nodes: Mapping[Any, GraphNode] = convert_legacy_graph(plain)
+        keys = set(plain).union(*(layer.get_output_keys() for layer in self.rechunks.values()))
+        self.nodes: Mapping[Any, GraphNode] = convert_legacy_graph(plain, keys)
         self.locks: list[Any] = []
         self._known: dict[Any, Any] = {}
         self._objects: dict[int, Block] = {}
@@ -73,8 +79,8 @@ class Tracer:
         if key in self.nodes:
             return self.value(self.nodes[key])
         name = key[0] if isinstance(key, tuple) else None
-        if name in self.shuffles:
-            return self._shuffled(self.shuffles[name], key[1:])
+        if name in self.rechunks:
+            return self._rechunked(self.rechunks[name], key[1:])
         raise NotOurs("something is computed already, and kept elsewhere")
 
     def _call(self, task: Task) -> Any:
@@ -108,8 +114,8 @@ class Tracer:
     def _shaped(self, arrays: Any, shape: Any) -> Block:
         return concatenate(reshapelist(shape, list(arrays)))
 
-    def _shuffled(self, layer: Any, index: Shape) -> Block:
-        """A block of what was rechunked by shuffling: a part of all that goes in."""
+    def _rechunked(self, layer: Any, index: Shape) -> Block:
+        """A block of what was rechunked as a whole, by shuffling or lazily: a part of all that goes in."""
         if layer.name not in self._known:
             keys = itertools.product([layer.name_input], *(range(len(c)) for c in layer.chunks_input))
             blocks = zip(starts_of(layer.chunks_input), map(self.block, keys))
