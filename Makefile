@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SECONDS = 60
 ARGS =
 
-.PHONY: build help demo test wheel install format check bench bench-quick experiments experiments-quick fuzz clean
+.PHONY: build help demo test wheel release install format check coverage bench bench-quick experiments experiments-quick fuzz clean
 
 build: ## build the library and the command (build/release)
 	@tools/bootstrap.sh build
@@ -27,6 +27,10 @@ wheel: ## make a source distribution and a wheel of the Python package (build/wh
 	@tools/bootstrap.sh build
 	@tools/wheel.py
 
+release: ## make the archive of a release, Debian packages and a wheel of it (build/resplit-VERSION)
+	@tools/bootstrap.sh release
+	@tools/release.sh
+
 install: build ## install under PREFIX (/usr/local)
 	@cmake --install build/release --prefix "$(abspath $(PREFIX))"
 
@@ -36,6 +40,10 @@ format: ## lay out the C files
 check: ## warnings as errors, clang-tidy, layout, sanitizers and their tests
 	@tools/bootstrap.sh check
 	@tools/check.sh
+
+coverage: ## run every suite and say which share of the lines it executes, room by room
+	@tools/bootstrap.sh check
+	@tools/coverage.sh
 
 bench: ## time against cp and the device (hours; ARGS="options" for bench/bench.py)
 	@tools/bootstrap.sh bench

@@ -3,13 +3,14 @@
 # Makes sure that what a command of the Makefile needs is installed. Looks first: when nothing is missing it calls no
 # package manager and uses no network.
 #
-# usage: tools/bootstrap.sh build|test|check|fuzz|bench
+# usage: tools/bootstrap.sh build|test|check|fuzz|bench|release
 #
 #   build   compiler, CMake, Ninja, liburing, libhdf5, the libraries of codecs
-#   test    build, and C++ compiler, cmocka, strace, Python and its headers, with a virtual environment in build/venv
-#   check   test, and clang, clang-tidy, clang-format, groff
+#   test    build, and C++ compiler, cmocka, strace, zstd, tools of formats, MPI, Python and its headers, with a virtual environment in build/venv
+#   check   test, and clang, llvm, clang-tidy, clang-format, groff
 #   fuzz    build, and clang with its fuzzer, cmocka, Python
 #   bench   test, and FUSE and matplotlib, for the experiments
+#   release build, and debhelper, Python
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -55,30 +56,37 @@ look() {
     need zlib1g-dev pkg-config --exists zlib
     need libbz2-dev includes bzlib.h
     need libhdf5-dev hdf5
-    case $what in build) return ;; esac
+    case $what in
+        build) return ;;
+        release)
+            need debhelper have dh
+            need "dpkg-dev fakeroot" have dpkg-buildpackage
+            need python3-venv python3 -c 'import venv, ensurepip'
+            need python3-dev python_headers
+            return
+            ;;
+    esac
     need libcmocka-dev pkg-config --exists cmocka
     need "g++" compiles c++ -x c++
     need python3 have python3
     need python3-venv python3 -c 'import venv, ensurepip'
     need python3-dev python_headers
     case $what in
-        test | bench)
+        test | check | bench)
             need strace have strace
+            need zstd have zstd
             need hdf5-tools have h5dump
             need netcdf-bin have nccopy
             need nifti-bin have nifti_tool
             need minc-tools have voxeltoworld
             need "libopenmpi-dev openmpi-bin" mpi
             ;;
+    esac
+    case $what in
         check)
-            need strace have strace
-            need hdf5-tools have h5dump
-            need netcdf-bin have nccopy
-            need nifti-bin have nifti_tool
-            need minc-tools have voxeltoworld
-            need "libopenmpi-dev openmpi-bin" mpi
             need gcc have gcc
             need "clang libclang-rt-14-dev" fuzzes
+            need llvm have llvm-cov
             need clang-tidy have clang-tidy
             need clang-format have clang-format
             need groff-base have groff
@@ -86,9 +94,9 @@ look() {
         fuzz)
             need "clang libclang-rt-14-dev" fuzzes
             ;;
-    esac
-    case $what in
-        bench) need "libfuse3-dev fuse3" fuse ;;
+        bench)
+            need "libfuse3-dev fuse3" fuse
+            ;;
     esac
 }
 
@@ -165,9 +173,9 @@ add_to_venv() {
 }
 
 case $what in
-    build | test | check | fuzz | bench) ;;
+    build | test | check | fuzz | bench | release) ;;
     *)
-        say "unknown: '$what'; one of build, test, check, fuzz, bench"
+        say "unknown: '$what'; one of build, test, check, fuzz, bench, release"
         exit 2
         ;;
 esac
