@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Datasets of HDF5 files in other chunks: h5repack and nccopy, which are made for it, and a loop over panels with h5py."""
 
-import math
 import os
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from measure import Contender, execute, ratio
 from roofline import codecs_floor, device_of, roofline_of
 from tables import Table, human, judged, lengths, listed
-from zarr_cases import ITEMSIZES, PEERS_FOLDER, grids
+from zarr_cases import PEERS_FOLDER, Source, grids
 
 LEVELS = {"none": "none", "deflate": "zlib:1"}
 AXES = ("z", "y", "x")
@@ -24,21 +23,9 @@ BARS = {"h5repack": 1 / 3, "nccopy": 1 / 3, "h5py-panels": 1 / 2} # resplit by e
 
 
 @dataclass(frozen=True)
-class Hdf5Source:
-    shape: tuple
-    dtype: str
-    chunks: tuple
-    codec: str
+class Hdf5Source(Source):
     python: str # that of an environment with h5py
     suffix: str = ".h5"
-
-    @property
-    def itemsize(self):
-        return ITEMSIZES[self.dtype]
-
-    @property
-    def n_bytes(self):
-        return math.prod(self.shape) * self.itemsize
 
     def generator(self, folder, path):
         return [self.python, os.path.join(folder, "peers", "hdf5_generate.py"), path, listed(self.shape), self.dtype, listed(self.chunks),

@@ -57,7 +57,7 @@ def grid_bytes(shape, chunks, itemsize):
 def codecs_program(folder):
     """The path of the program that times codecs, or nothing and why."""
     program = os.path.join(folder, "codecs")
-    command = ["cc", "-O2", "-std=c11", "-o", program, os.path.join(HERE, "codecs.c"), "-lzstd", "-ldeflate", "-lpthread"]
+    command = ["cc", "-O2", "-std=c11", "-o", program, os.path.join(HERE, "codecs.c"), "-lzstd", "-ldeflate", "-lz", "-lpthread"]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as e:

@@ -50,14 +50,11 @@ PEERS = {
 
 
 @dataclass(frozen=True)
-class ZarrSource:
+class Source:
     shape: tuple
     dtype: str
     chunks: tuple
     codec: str
-    shards: Optional[tuple]
-    python: str # that of an environment with zarr-python
-    suffix: str = ".zarr"
 
     @property
     def itemsize(self):
@@ -66,6 +63,13 @@ class ZarrSource:
     @property
     def n_bytes(self):
         return math.prod(self.shape) * self.itemsize
+
+
+@dataclass(frozen=True)
+class ZarrSource(Source):
+    shards: Optional[tuple]
+    python: str # that of an environment with zarr-python
+    suffix: str = ".zarr"
 
     def generator(self, folder, path):
         return [self.python, os.path.join(folder, "peers", "generate.py"), path, listed(self.shape), self.dtype, listed(self.chunks),
