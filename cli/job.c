@@ -18,8 +18,8 @@ static int exit_of(resplit_status status)
 
 bool cli_is_file_name(const char *path)
 {
-    static const char *const SUFFIXES[] = {".npy", ".raw", ".bin",    ".nii",   ".nii.gz",
-                                           ".img", ".hdr", ".img.gz", ".hdr.gz"};
+    static const char *const SUFFIXES[] = {".npy",    ".raw", ".bin", ".dat",    ".nii",
+                                           ".nii.gz", ".img", ".hdr", ".img.gz", ".hdr.gz"};
     size_t n = strlen(path);
 
     for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {

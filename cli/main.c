@@ -16,8 +16,10 @@ static const struct cli_command COMMANDS[] = {
         .words = {"SRC", "DST"},
         .usage = "SRC DST --chunks LENGTHS [OPTION]...",
         .summary = "from any grid of files to any other",
-        .text = "Rewrites the array SRC as DST, cut anew. SRC and DST are one file (.npy, .raw, .bin) or a folder of\n"
-                "blocks. Without --chunks, DST must be one file. Of a Zarr group, all arrays are rewritten.\n",
+        .text =
+            "Rewrites the array SRC as DST, cut anew. SRC and DST are one file (.npy, .nii, .nii.gz, .mnc, .raw), a\n"
+            "dataset (brain.h5:/data), a Zarr array (brain.zarr), or a folder of blocks. Without --chunks, DST is one\n"
+            "file, or keeps the chunks of SRC. Of a Zarr group, all arrays are rewritten.\n",
         .run = cli_cmd_resplit,
     },
     {
@@ -195,9 +197,20 @@ static void print_version(void)
 
 /* ---- Which command -------------------------------------------------------------------------------------------- */
 
+static bool is_there(const char *word)
+{
+    return access(word, F_OK) == 0;
+}
+
 static bool is_path(const char *word)
 {
-    return strchr(word, '/') || strchr(word, '.') || access(word, F_OK) == 0;
+    return strchr(word, '/') || strchr(word, '.') || is_there(word);
+}
+
+/* SRC is not there, but DST is: the other way round, they would make sense. A colon leads into a file. */
+static bool are_swapped(const struct cli_line *line)
+{
+    return line->n_words == 2 && !is_there(line->words[0]) && !strchr(line->words[0], ':') && is_there(line->words[1]);
 }
 
 /* The first word names a command or is SRC; anything else is a slip. NULL: usage. */
@@ -209,16 +222,17 @@ static const struct cli_command *command_of(const struct cli_line *line, resplit
         return &COMMANDS[0];
     const char *word = line->words[0];
     const struct cli_command *command = command_named(word);
-    if (command || is_path(word))
+    if (command || (is_path(word) && !are_swapped(line)))
         return command ? command : &COMMANDS[0];
     for (int i = 1; i < N_COMMANDS; i++)
         names[i - 1] = COMMANDS[i].name;
     names[N_COMMANDS - 1] = "help";
-    const char *nearest = cli_nearest(word, names);
+    const char *nearest = is_path(word) ? NULL : cli_nearest(word, names);
     if (nearest)
         cli_fail(err, RESPLIT_EINVAL, "'%.200s' is neither a command nor a file; did you mean '%s'?", word, nearest);
     else
-        cli_fail(err, RESPLIT_EINVAL, "'%.200s' is neither a command nor a file that exists", word);
+        cli_fail(err, RESPLIT_EINVAL, "'%.200s' is neither a command nor a file that exists%s", word,
+                 are_swapped(line) ? "; SRC comes first, then DST" : "");
     return NULL;
 }
 

@@ -19,6 +19,7 @@ enum kind { FLAG, TEXT, CHOICE, SIZE, COUNT, SHAPE, SHARDS, CHUNKS, ROI, STRATEG
 #define MOVING (RUNNING | CLI_VERIFY | CLI_FINGERPRINT)
 #define EVERY (TARGET | READING)
 #define ALL (EVERY | CLI_RUN | CLI_BENCH_DISK | CLI_FINISH)
+#define FORMATS "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2"
 #define TO(member) offsetof(struct cli_options, member)
 
 /* A name may have several rows, for different commands; they are then of the same kind. */
@@ -53,7 +54,8 @@ static const struct row {
      "of each of the two files to measure with: 4GiB, 500MB; rounded up to whole MiB; default: 1GiB"},
     {"curve", NULL, FLAG, CLI_PLAN, TO(curve), "tabulate the cost against memory"},
     {"codec", "CODEC", TEXT, TARGET, TO(codec),
-     "of a Zarr target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; of NIfTI files: gzip:6, none; "
+     "of a Zarr, HDF5 or MINC target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; of NIfTI files: gzip:6, "
+     "none; "
      "default: as the source"},
     {"shards", "LENGTHS", SHARDS, TARGET, TO(shards),
      "of a Zarr target: how much of each axis is in one file, a multiple of its chunks; -1 is the whole axis"},
@@ -66,10 +68,8 @@ static const struct row {
     {"virtual", NULL, FLAG, TARGET, TO(is_virtual),
      "DST is one HDF5 file that has no data of its own but says in which HDF5 files of SRC they are"},
     {"all-levels", NULL, FLAG, SINGLE, TO(all_levels), "of an OME-Zarr image: every level of it"},
-    {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, TARGET, TO(format),
-     "of the target; default: by the suffix of DST, else as the source"},
-    {"format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, READING, TO(from_format),
-     "of the files; default: by content and name"},
+    {"format", FORMATS, CHOICE, TARGET, TO(format), "of the target; default: by the suffix of DST, else as the source"},
+    {"format", FORMATS, CHOICE, READING, TO(from_format), "of the files; default: by content and name"},
     {"pattern", "NAMES", TEXT, TARGET, TO(pattern),
      "names of the target's files: 'brain_{2}_{1}_{0}.raw', {0} the block index along axis 0, {0.start} its first "
      "element, {0:03} with zeros"},
@@ -98,8 +98,7 @@ static const struct row {
     {"shape", "LENGTHS", SHAPE, EVERY, TO(shape), "of a raw source, the whole array: 250,250,100"},
     {"from", "LENGTHS", CHUNKS, EVERY, TO(from), "how a raw source is cut into files, as --chunks"},
     {"skip", "BYTES", SIZE, EVERY, TO(skip), "bytes before the data of each raw file"},
-    {"from-format", "raw|npy|zarr2|zarr3|hdf5|nifti|nifti1|nifti2|minc2", CHOICE, TARGET, TO(from_format),
-     "of the source; default: by content and name"},
+    {"from-format", FORMATS, CHOICE, TARGET, TO(from_format), "of the source; default: by content and name"},
     {"from-pattern", "NAMES", TEXT, TARGET, TO(from_pattern), "names of the source's files, as --pattern"},
     {"json", NULL, FLAG, ALL, TO(json), "print one JSON object instead of text"},
     {"quiet", NULL, FLAG, ALL, TO(quiet), "no report, no notes, no progress bar"},

@@ -124,7 +124,7 @@ typedef struct resplit_chunks {
  * What an array is, where the files do not say it themselves. Everything is optional; what a file says about
  * itself must agree with what is given here.
  *
- *   format   "raw", "npy" or "nifti"; NULL: by content and name
+ *   format   a name that resplit_format_name has: "raw", "npy", "zarr3", ...; NULL: by content and name
  *   dtype    NumPy's words: "uint16", "float32", "<f4", ">i2", "|V12", "complex128"; raw needs it
  *   order    'C' (last axis fastest) or 'F' (first axis fastest); 0: C, or what the file says
  *   ndim     length of `shape` and of `chunks`; 0 when neither is given

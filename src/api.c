@@ -131,15 +131,15 @@ static resplit_status set_buffer(resplit_plan *plan, int d, resplit_error *err)
 resplit_status rs_api_summarize(resplit_plan *plan, const resplit_device *device, resplit_error *err)
 {
     resplit_plan_summary *summary = &plan->summary;
-    resplit_cost floor = rs_plan_floor(&plan->problem);
+    rs_request request = {.device = device, .processors = rs_system_processors()};
     *summary = (resplit_plan_summary){.strategy = plan->plan.strategy,
                                       .memory = plan->plan.memory,
                                       .ndim = plan->plan.ndim,
                                       .n_buffers = 1,
                                       .predicted = plan->plan.predicted,
                                       .seconds = plan->plan.seconds,
-                                      .floor = floor,
-                                      .floor_seconds = rs_device_seconds(device, &floor, false),
+                                      .floor = rs_plan_floor(&plan->problem),
+                                      .floor_seconds = rs_plan_floor_seconds(&plan->problem, &request),
                                       .device = *device,
                                       .part = plan->part,
                                       .n_parts = plan->n_parts,
@@ -181,7 +181,8 @@ static resplit_status check_cast(const resplit_array *source, const resplit_arra
                          from->kind, (long long)from->itemsize, source->dtype.descr);
 }
 
-bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked)
+/* The next way to stage two arrays, from 0 on; false: there are no more. */
+static bool next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked)
 {
     uint32_t both = RS_UNPACKED_SOURCE | RS_STREAMED_SOURCE;
     uint32_t can = (rs_array_can_be_plain(source) ? RS_UNPACKED_SOURCE : 0U)
@@ -223,7 +224,7 @@ uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *
             same = rs_problem_hash(&problem) == hash;
             rs_problem_release(&problem);
         }
-    } while (!same && rs_api_next_unpacked(source, target, &unpacked));
+    } while (!same && next_unpacked(source, target, &unpacked));
     return same ? unpacked : 0;
 }
 
@@ -314,8 +315,17 @@ resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array
         if (rc != RESPLIT_OK && (least.code == RESPLIT_OK || why.needed_bytes < least.needed_bytes)) {
             least = why;
         }
-    } while (rs_api_next_unpacked(source, target, &unpacked));
+    } while (next_unpacked(source, target, &unpacked));
     return *out != NULL ? RESPLIT_OK : rs_fail_with(err, &least);
+}
+
+rs_request rs_api_request(const resplit_plan_options *options)
+{
+    return (rs_request){.strategy = options->strategy,
+                        .memory = options->memory,
+                        .minimize = options->minimize,
+                        .device = options->device,
+                        .processors = rs_system_processors()};
 }
 
 resplit_status resplit_plan_make(const resplit_array *source, const resplit_array *target,
@@ -325,11 +335,7 @@ resplit_status resplit_plan_make(const resplit_array *source, const resplit_arra
     if (source == NULL || target == NULL || options == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "a plan needs a source, a target and a memory budget");
     }
-    rs_request request = {.strategy = options->strategy,
-                          .memory = options->memory,
-                          .minimize = options->minimize,
-                          .device = options->device,
-                          .processors = rs_system_processors()};
+    rs_request request = rs_api_request(options);
     resplit_array view;
     resplit_plan *plan = NULL;
     rs_api_part part;

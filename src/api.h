@@ -36,12 +36,12 @@ resplit_status rs_api_window(const resplit_array *source, const resplit_array *t
 resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                               bool copy, uint32_t unpacked, rs_problem *out, resplit_error *err);
 
-/* The next way to stage two arrays, from 0 on; false: there are no more. */
-bool rs_api_next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked);
-
 /* The way in which the problem of two arrays has this hash; 0, too, if none has. */
 uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                               uint64_t hash);
+
+/* What is asked of the planner, on this machine. */
+rs_request rs_api_request(const resplit_plan_options *options);
 
 /* Of the ways to see compressed blocks the plan that is fastest. */
 resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* api_survey.c - what all partitions of a target come to. */
 #include "api.h"
-#include "engine/system.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,11 +112,7 @@ resplit_status resplit_parts_survey(const resplit_array *source, const resplit_a
     if (source == NULL || target == NULL || options == NULL) {
         return rs_fail(err, RESPLIT_EINVAL, "partitions need a source, a target and a memory budget");
     }
-    rs_request request = {.strategy = options->strategy,
-                          .memory = options->memory,
-                          .minimize = options->minimize,
-                          .device = options->device,
-                          .processors = rs_system_processors()};
+    rs_request request = rs_api_request(options);
     resplit_array view;
     source = rs_array_turned(source, target, &view);
     RS_TRY(rs_api_divide(source, target, options->n_parts, &problem, &division, err));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks who includes whom, and that no banned function is called.
+"""Checks who includes whom, that no banned function is called, and that formats are nobody else's business.
 
 usage: check_includes.py [ROOT]
 
@@ -54,6 +54,10 @@ BANNED = {
     "alloca": "the heap, or a fixed size",
 }
 
+# Rooms that ask an array, and do not look which format it is of.
+BLIND = ("base", "geometry", "codec", "plan", "engine")
+LOOK = re.compile(r"->\s*(zarr|hdf5|nifti|minc)\b")
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
@@ -98,6 +102,8 @@ def check_file(root, path, room):
     for number, line in enumerate(NOISE.sub(blank, text).splitlines(), 1):
         for match in CALL.finditer(line):
             errors.append(f"{path}:{number}: {match.group(1)} is banned; use {BANNED[match.group(1)]}")
+        for match in LOOK.finditer(line) if room in BLIND else ():
+            errors.append(f"{path}:{number}: {room} looks at {match.group(1)}; a function of format/format.h may tell what it wants to know")
     return errors
 
 

@@ -3,6 +3,7 @@
 #include "base/apart.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,10 +122,26 @@ static void close_others(int fd)
 #endif
 }
 
+/* libc says on stderr why it ends a program, beside the sentence that the user gets. What we open is closed on exec: a file of
+   ours that has this number, where the program has no stderr, is left alone. */
+static void be_silent(void)
+{
+    int flags = fcntl(STDERR_FILENO, F_GETFD);
+    if (IS_SANITIZED || flags < 0 || (flags & FD_CLOEXEC) != 0) {
+        return;
+    }
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDERR_FILENO);
+        (void)close(nowhere);
+    }
+}
+
 static void settle(const rs_apart *task, pid_t parent, int fd)
 {
     is_apart = true;
     reset_signals();
+    be_silent();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);

@@ -40,6 +40,19 @@ static inline bool rs_add(int64_t a, int64_t b, int64_t *out)
     return !__builtin_add_overflow(a, b, out);
 }
 
+/* The same for numbers that are only compared: what is too large is the largest there is. */
+static inline int64_t rs_mul_most(int64_t a, int64_t b)
+{
+    int64_t product;
+    return rs_mul(a, b, &product) ? product : INT64_MAX;
+}
+
+static inline int64_t rs_add_most(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return rs_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
 static inline int64_t rs_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;

@@ -61,9 +61,8 @@ bool rs_json_bool(const rs_json *value, bool *out);
 bool rs_json_is(const rs_json *value, const char *string);
 bool rs_json_key_is(const rs_json *value, const char *key);
 
-/* Appends the string (or the key), escapes undone, in UTF-8. RESPLIT_EFORMAT for anything but a string, and for a NUL in it. */
+/* Appends the string, escapes undone, in UTF-8. RESPLIT_EFORMAT for anything but a string, and for a NUL in it. */
 resplit_status rs_json_add_string(const rs_json *value, rs_text *out, resplit_error *err);
-resplit_status rs_json_add_key(const rs_json *value, rs_text *out, resplit_error *err);
 
 /* Appends a JSON string with quotes and escapes. */
 resplit_status rs_json_write_string(rs_text *out, const char *string, resplit_error *err);

@@ -276,11 +276,3 @@ resplit_status rs_json_add_string(const rs_json *value, rs_text *out, resplit_er
     }
     return add_unescaped(value->text, value->n, out, err);
 }
-
-resplit_status rs_json_add_key(const rs_json *value, rs_text *out, resplit_error *err)
-{
-    if (value == NULL || value->key == NULL) {
-        return rs_fail(err, RESPLIT_EFORMAT, "a JSON value without a key");
-    }
-    return add_unescaped(value->key, value->key_n, out, err);
-}

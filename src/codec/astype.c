@@ -63,33 +63,15 @@ static double speed(const rs_stage *stage, bool encode)
     return has_half ? (encode ? 0.1e9 : 0.25e9) : 0.8e9;
 }
 
-static resplit_status run(const rs_stage *stage, rs_type from, rs_type to, rs_pass *pass, resplit_error *err)
+static void step(rs_numbers *numbers)
 {
-    rs_number v[RS_PIECE];
-    int64_t count;
-    RS_TRY(rs_count_elements(stage, pass, from, to, &count, err));
-    for (int64_t at = 0; at < count; at += RS_PIECE) {
-        int64_t n = rs_min(count - at, RS_PIECE);
-        rs_numbers_load(from, pass->in + at * from.size, n, v);
-        rs_numbers_convert(from, to, v, n);
-        rs_numbers_store(to, v, n, pass->out + at * to.size);
-    }
-    pass->n_out = count * to.size;
-    return RESPLIT_OK;
+    rs_numbers_convert(numbers->from, numbers->to, numbers->v, numbers->n);
 }
 
-static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+static resplit_status run(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     (void)context;
-    return run(stage, rs_type_unpack(stage->set.number[DECODED]), rs_type_unpack(stage->set.number[ENCODED]), pass,
-               err);
-}
-
-static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, rs_type_unpack(stage->set.number[ENCODED]), rs_type_unpack(stage->set.number[DECODED]), pass,
-               err);
+    return rs_numbers_run(stage, pass, step, err);
 }
 
 static const char *const keys[] = {"encode_dtype", "decode_dtype", NULL};
@@ -107,6 +89,6 @@ const rs_codec rs_codec_astype = {
     .lossless = lossless,
     .bound = rs_types_bound,
     .speed = speed,
-    .encode = encode,
-    .decode = decode,
+    .encode = run,
+    .decode = run,
 };

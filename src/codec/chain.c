@@ -24,7 +24,8 @@ const char *rs_codec_id(int i)
     return i >= 0 && i < N_CODECS ? codecs[i]->id : NULL;
 }
 
-const rs_codec *rs_codec_find(int version, const char *name)
+/* By "id" of version 2, or by name of version 3; NULL: not known. */
+static const rs_codec *find_codec(int version, const char *name)
 {
     size_t skip = version == 3 && strncmp(name, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
     for (int i = 0; i < N_CODECS; i++) {
@@ -42,7 +43,7 @@ const rs_codec *rs_codec_find(int version, const char *name)
 resplit_status rs_chain_add(rs_chain *chain, int version, const char *name, const rs_json *config,
                             const rs_element *element, resplit_error *err)
 {
-    const rs_codec *codec = rs_codec_find(version, name);
+    const rs_codec *codec = find_codec(version, name);
     if (codec == NULL) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "codec '%.60s' is not known", name);
     }
@@ -145,7 +146,7 @@ static resplit_status parse_stage(rs_chain *out, const char *text, size_t n, con
     resplit_error inner = {0};
 
     (void)snprintf(name, sizeof name, "%.*s", (int)rs_min((int64_t)strcspn(text, ":+"), 31), text);
-    const rs_codec *codec = rs_codec_find(RS_BY_USER, name);
+    const rs_codec *codec = find_codec(RS_BY_USER, name);
     if (codec == NULL) {
         return fail_unknown(name, err);
     }
@@ -285,14 +286,14 @@ int64_t rs_stage_head(const rs_stage *stage)
     return stage->codec->sum != NULL && stage->set.number[0] == 0 ? 4 : 0;
 }
 
-int64_t rs_stage_tail(const rs_stage *stage)
+static int64_t tail_of(const rs_stage *stage)
 {
     return stage->codec->sum != NULL && stage->set.number[0] != 0 ? 4 : 0;
 }
 
 int64_t rs_stage_bound(const rs_stage *stage, int64_t n)
 {
-    int64_t more = rs_stage_head(stage) + rs_stage_tail(stage);
+    int64_t more = rs_stage_head(stage) + tail_of(stage);
     if (n < 0 || (stage->codec->bound == NULL && !rs_add(n, more, &n))) {
         return -1;
     }

@@ -172,7 +172,7 @@ static resplit_status encode_group(rs_coder *coder, const group *g, const uint8_
     for (int i = g->frames; i < g->end; i++) {
         head += rs_stage_head(&stage[i]);
     }
-    rs_pass pass = {.in = *in, .n_in = *n, .out = out + head, .room = coder->size[g->frames]};
+    rs_pass pass = {.in = *in, .n_in = *n, .out = out + head, .room = coder->size[g->frames], .encode = true};
     if (g->first == g->frames) {
         copy(&pass);
     } else {

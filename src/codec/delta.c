@@ -76,12 +76,12 @@ PLAIN(16, uint16_t)
 PLAIN(32, uint32_t)
 PLAIN(64, uint64_t)
 
-static void run_plain(int size, bool encode, const rs_pass *pass, int64_t n)
+static void run_plain(int size, const rs_pass *pass, int64_t n)
 {
     static void (*const all[4][2])(const uint8_t *restrict in, uint8_t *restrict out, int64_t n) = {
         {sum_8, difference_8}, {sum_16, difference_16}, {sum_32, difference_32}, {sum_64, difference_64}};
     if (n > 0) {
-        all[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3][encode](pass->in, pass->out, n);
+        all[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3][pass->encode](pass->in, pass->out, n);
     }
 }
 
@@ -138,50 +138,35 @@ static rs_type common_type(rs_type a, rs_type b)
                             : (rs_type){'i', 2 * without, false};
 }
 
-static void run_pieces(rs_type type, rs_type stored, bool encode, const rs_pass *pass, int64_t count)
+static void step(rs_numbers *numbers)
 {
-    rs_type from = encode ? type : stored, to = encode ? stored : type;
-    rs_type in = encode ? type : common_type(type, stored); /* what is calculated in */
-    rs_number v[RS_PIECE], last = {0};
-    for (int64_t at = 0; at < count; at += RS_PIECE) {
-        int64_t n = rs_min(count - at, RS_PIECE);
-        rs_numbers_load(from, pass->in + at * from.size, n, v);
-        rs_numbers_convert(from, in, v, n);
-        /* the first of all stays as it is: from nothing, -0 would become 0 */
-        int first = at == 0;
-        last = first ? v[0] : last;
-        (encode ? differences : sums)(in, v + first, n - first, &last);
-        rs_numbers_convert(in, in, v, n);
-        rs_numbers_convert(in, to, v, n);
-        rs_numbers_store(to, v, n, pass->out + at * to.size);
-    }
+    rs_type in = numbers->encode ? numbers->from : common_type(numbers->from, numbers->to); /* what is calculated in */
+    rs_number *v = numbers->v;
+    int64_t n = numbers->n, first = numbers->at == 0; /* which stays as it is: from nothing, -0 would become 0 */
+    rs_numbers_convert(numbers->from, in, v, n);
+    numbers->last = first ? v[0] : numbers->last;
+    (numbers->encode ? differences : sums)(in, v + first, n - first, &numbers->last);
+    rs_numbers_convert(in, in, v, n);
+    rs_numbers_convert(in, numbers->to, v, n);
 }
 
-static resplit_status run(const rs_stage *stage, bool encode, rs_pass *pass, resplit_error *err)
+static bool is_plain(rs_type type)
+{
+    return type.kind != 'f' && type.kind != 'b' && !type.swap;
+}
+
+static resplit_status run(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     rs_type type = rs_type_unpack(stage->set.number[DTYPE]), stored = rs_type_unpack(stage->set.number[ASTYPE]);
     int64_t count;
-    RS_TRY(rs_count_elements(stage, pass, encode ? type : stored, encode ? stored : type, &count, err));
-    bool are_integers = type.kind != 'f' && type.kind != 'b' && stored.kind != 'f' && stored.kind != 'b';
-    if (are_integers && type.size == stored.size && !type.swap && !stored.swap) {
-        run_plain(type.size, encode, pass, count);
-    } else {
-        run_pieces(type, stored, encode, pass, count);
+    (void)context;
+    if (!is_plain(type) || !is_plain(stored) || type.size != stored.size) {
+        return rs_numbers_run(stage, pass, step, err);
     }
-    pass->n_out = count * (encode ? stored.size : type.size);
+    RS_TRY(rs_count_elements(stage, pass, type, stored, &count, err));
+    run_plain(type.size, pass, count);
+    pass->n_out = pass->n_in;
     return RESPLIT_OK;
-}
-
-static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, true, pass, err);
-}
-
-static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, false, pass, err);
 }
 
 static const char *const keys[] = {"dtype", "astype", NULL};
@@ -199,6 +184,6 @@ const rs_codec rs_codec_delta = {
     .lossless = lossless,
     .bound = rs_types_bound,
     .speed = speed,
-    .encode = encode,
-    .decode = decode,
+    .encode = run,
+    .decode = run,
 };

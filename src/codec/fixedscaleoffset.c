@@ -159,7 +159,7 @@ static void encode_piece(const rs_stage *stage, rs_type type, rs_type stored, rs
     rs_numbers_convert(type, stored, v, n);
 }
 
-static void decode_piece(const rs_stage *stage, rs_type type, rs_type stored, rs_number *v, int64_t n)
+static void decode_piece(const rs_stage *stage, rs_type stored, rs_type type, rs_number *v, int64_t n)
 {
     rs_type real = stored.kind == 'f' ? stored : real8;
     double scale = rs_round_to(real, real_of(stage, SCALE)), offset = rs_round_to(real, real_of(stage, OFFSET));
@@ -172,33 +172,15 @@ static void decode_piece(const rs_stage *stage, rs_type type, rs_type stored, rs
     rs_numbers_convert(real, type, v, n);
 }
 
-static resplit_status run(const rs_stage *stage, bool encode, rs_pass *pass, resplit_error *err)
+static void step(rs_numbers *numbers)
 {
-    rs_type type = rs_type_unpack(stage->set.number[DTYPE]), stored = rs_type_unpack(stage->set.number[ASTYPE]);
-    rs_type from = encode ? type : stored, to = encode ? stored : type;
-    rs_number v[RS_PIECE];
-    int64_t count;
-    RS_TRY(rs_count_elements(stage, pass, from, to, &count, err));
-    for (int64_t at = 0; at < count; at += RS_PIECE) {
-        int64_t n = rs_min(count - at, RS_PIECE);
-        rs_numbers_load(from, pass->in + at * from.size, n, v);
-        (encode ? encode_piece : decode_piece)(stage, type, stored, v, n);
-        rs_numbers_store(to, v, n, pass->out + at * to.size);
-    }
-    pass->n_out = count * to.size;
-    return RESPLIT_OK;
+    (numbers->encode ? encode_piece : decode_piece)(numbers->stage, numbers->from, numbers->to, numbers->v, numbers->n);
 }
 
-static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+static resplit_status run(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     (void)context;
-    return run(stage, true, pass, err);
-}
-
-static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, false, pass, err);
+    return rs_numbers_run(stage, pass, step, err);
 }
 
 static const char *const keys[] = {"offset", "scale", "dtype", "astype", NULL};
@@ -215,6 +197,6 @@ const rs_codec rs_codec_fixedscaleoffset = {
     .element = rs_types_element,
     .bound = rs_types_bound,
     .speed = speed,
-    .encode = encode,
-    .decode = decode,
+    .encode = run,
+    .decode = run,
 };

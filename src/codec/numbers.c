@@ -13,7 +13,7 @@ static bool is_big_machine(void)
     return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 }
 
-int64_t rs_type_pack(rs_type type)
+static int64_t pack_type(rs_type type)
 {
     return type.kind | (int64_t)type.size << 8 | (int64_t)type.swap << 16;
 }
@@ -28,7 +28,7 @@ static char order_of(rs_type type)
     return type.size == 1 ? '|' : type.swap != is_big_machine() ? '>' : '<';
 }
 
-rs_element rs_type_element(rs_type type)
+static rs_element element_of(rs_type type)
 {
     return (rs_element){type.kind, type.size, order_of(type)};
 }
@@ -106,7 +106,7 @@ resplit_status rs_take_type(const rs_stage *stage, const rs_json *config, const 
     if (version == 3 && type.size > 1 && stage->element.byteorder != '|') {
         type = make_type(type.kind, type.size, stage->element.byteorder);
     }
-    *out = rs_type_pack(type);
+    *out = pack_type(type);
     return RESPLIT_OK;
 }
 
@@ -126,7 +126,7 @@ resplit_status rs_own_type(const rs_stage *stage, int64_t *out, resplit_error *e
             "codec '%s' is for booleans, integers and floating-point numbers up to 8 bytes, not for '%c%lld'",
             stage->codec->id, element->kind, (long long)element->itemsize);
     }
-    *out = rs_type_pack(type);
+    *out = pack_type(type);
     return RESPLIT_OK;
 }
 
@@ -178,7 +178,7 @@ int64_t rs_types_bound(const rs_stage *stage, int64_t n)
 
 rs_element rs_types_element(const rs_stage *stage)
 {
-    return rs_type_element(rs_type_unpack(stage->set.number[1]));
+    return element_of(rs_type_unpack(stage->set.number[1]));
 }
 
 bool rs_types_have_half(const rs_stage *stage)
@@ -367,4 +367,26 @@ void rs_numbers_convert(rs_type from, rs_type to, rs_number *numbers, int64_t n)
             numbers[k].i = rs_wrap_to(to, numbers[k].i);
         }
     }
+}
+
+/* ---- Filters ----------------------------------------------------------------------------------- */
+
+resplit_status rs_numbers_run(const rs_stage *stage, rs_pass *pass, void (*step)(rs_numbers *numbers),
+                              resplit_error *err)
+{
+    const int64_t *set = stage->set.number;
+    rs_numbers numbers = {.stage = stage,
+                          .encode = pass->encode,
+                          .from = rs_type_unpack(set[pass->encode ? 0 : 1]),
+                          .to = rs_type_unpack(set[pass->encode ? 1 : 0])};
+    int64_t count;
+    RS_TRY(rs_count_elements(stage, pass, numbers.from, numbers.to, &count, err));
+    for (; numbers.at < count; numbers.at += RS_PIECE) {
+        numbers.n = rs_min(count - numbers.at, RS_PIECE);
+        rs_numbers_load(numbers.from, pass->in + numbers.at * numbers.from.size, numbers.n, numbers.v);
+        step(&numbers);
+        rs_numbers_store(numbers.to, numbers.v, numbers.n, pass->out + numbers.at * numbers.to.size);
+    }
+    pass->n_out = count * numbers.to.size;
+    return RESPLIT_OK;
 }

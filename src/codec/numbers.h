@@ -25,9 +25,7 @@ typedef union rs_number {
 } rs_number;
 
 /* In a setting: one int64_t. */
-int64_t rs_type_pack(rs_type type);
 rs_type rs_type_unpack(int64_t packed);
-rs_element rs_type_element(rs_type type);
 
 /* "<i4", "f8", "float32". Without the key *out is not changed. RESPLIT_EUNSUPPORTED for types that are no numbers of ours. */
 resplit_status rs_take_type(const rs_stage *stage, const rs_json *config, const char *key, int version, int64_t *out,
@@ -52,6 +50,22 @@ void rs_numbers_store(rs_type type, const rs_number *in, int64_t n, uint8_t *out
 
 /* The same numbers as another kind: NumPy's astype. */
 void rs_numbers_convert(rs_type from, rs_type to, rs_number *numbers, int64_t n);
+
+/*
+ * A filter of numbers, piece by piece: of dtype, at number[0], when they are encoded, and of astype, at number[1], when they are decoded.
+ * `step` makes the n numbers of the type `from` in v, the first of which is the at-th of all, numbers of the type `to`.
+ */
+typedef struct rs_numbers {
+    const rs_stage *stage;
+    bool encode;
+    rs_type from, to;
+    int64_t at, n;
+    rs_number v[RS_PIECE];
+    rs_number last; /* for the step to keep */
+} rs_numbers;
+
+resplit_status rs_numbers_run(const rs_stage *stage, rs_pass *pass, void (*step)(rs_numbers *numbers),
+                              resplit_error *err);
 
 /* One number as the type would hold it. */
 double rs_round_to(rs_type type, double value);

@@ -48,37 +48,21 @@ static double scale_of(const rs_stage *stage)
     return ldexp(1.0, (int)ceil(log2(pow(10.0, -exponent))));
 }
 
-static resplit_status run(const rs_stage *stage, bool encode, rs_pass *pass, resplit_error *err)
+static void step(rs_numbers *numbers)
 {
-    rs_type type = rs_type_unpack(stage->set.number[DTYPE]), stored = rs_type_unpack(stage->set.number[ASTYPE]);
-    rs_type from = encode ? type : stored, to = encode ? stored : type;
-    double scale = rs_round_to(type, scale_of(stage));
-    rs_number v[RS_PIECE];
-    int64_t count;
-    RS_TRY(rs_count_elements(stage, pass, from, to, &count, err));
-    for (int64_t at = 0; at < count; at += RS_PIECE) {
-        int64_t n = rs_min(count - at, RS_PIECE);
-        rs_numbers_load(from, pass->in + at * from.size, n, v);
-        for (int64_t k = 0; k < n && encode; k++) {
-            v[k].f = rs_round_to(type, rint(rs_round_to(type, scale * v[k].f)) / scale);
-        }
-        rs_numbers_convert(from, to, v, n);
-        rs_numbers_store(to, v, n, pass->out + at * to.size);
+    rs_type type = numbers->from;
+    double scale = rs_round_to(type, scale_of(numbers->stage));
+    for (int64_t k = 0; k < numbers->n && numbers->encode; k++) {
+        double *value = &numbers->v[k].f;
+        *value = rs_round_to(type, rint(rs_round_to(type, scale * *value)) / scale);
     }
-    pass->n_out = count * to.size;
-    return RESPLIT_OK;
+    rs_numbers_convert(numbers->from, numbers->to, numbers->v, numbers->n);
 }
 
-static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
+static resplit_status run(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     (void)context;
-    return run(stage, true, pass, err);
-}
-
-static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, false, pass, err);
+    return rs_numbers_run(stage, pass, step, err);
 }
 
 static const char *const keys[] = {"digits", "dtype", "astype", NULL};
@@ -95,6 +79,6 @@ const rs_codec rs_codec_quantize = {
     .element = rs_types_element,
     .bound = rs_types_bound,
     .speed = speed,
-    .encode = encode,
-    .decode = decode,
+    .encode = run,
+    .decode = run,
 };

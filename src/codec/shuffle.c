@@ -138,26 +138,25 @@ static inline __attribute__((always_inline)) int64_t join_lanes(const uint8_t *i
     return at;
 }
 
-static int64_t run_lanes(const rs_pass *pass, int64_t count, int64_t size, bool encode)
+static int64_t run_lanes(const rs_pass *pass, int64_t count, int64_t size)
 {
     const uint8_t *in = pass->in;
     uint8_t *out = pass->out;
     switch (size) {
-    case 2: return encode ? split_lanes(in, out, count, 2) : join_lanes(in, out, count, 2);
-    case 4: return encode ? split_lanes(in, out, count, 4) : join_lanes(in, out, count, 4);
-    case 8: return encode ? split_lanes(in, out, count, 8) : join_lanes(in, out, count, 8);
+    case 2: return pass->encode ? split_lanes(in, out, count, 2) : join_lanes(in, out, count, 2);
+    case 4: return pass->encode ? split_lanes(in, out, count, 4) : join_lanes(in, out, count, 4);
+    case 8: return pass->encode ? split_lanes(in, out, count, 8) : join_lanes(in, out, count, 8);
     default: return 0;
     }
 }
 
 #else
 
-static int64_t run_lanes(const rs_pass *pass, int64_t count, int64_t size, bool encode)
+static int64_t run_lanes(const rs_pass *pass, int64_t count, int64_t size)
 {
     (void)pass;
     (void)count;
     (void)size;
-    (void)encode;
     return 0;
 }
 
@@ -175,30 +174,19 @@ static resplit_status check(const rs_stage *stage, const rs_pass *pass, resplit_
                          (long long)pass->n_in, (long long)size);
 }
 
-static resplit_status run(const rs_stage *stage, rs_pass *pass, bool encode, resplit_error *err)
+static resplit_status run(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     int64_t size = rs_max(stage->set.number[SIZE], 1), count = pass->n_in / size;
+    (void)context;
     RS_TRY(check(stage, pass, err));
     pass->n_out = pass->n_in;
     if (size == 1 && count > 0) {
         memcpy(pass->out, pass->in, (size_t)count);
     } else {
-        int64_t done = run_lanes(pass, count, size, encode);
-        (encode ? split : join)(pass->in, pass->out, done, count, size);
+        int64_t done = run_lanes(pass, count, size);
+        (pass->encode ? split : join)(pass->in, pass->out, done, count, size);
     }
     return RESPLIT_OK;
-}
-
-static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, pass, true, err);
-}
-
-static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
-{
-    (void)context;
-    return run(stage, pass, false, err);
 }
 
 static const char *const keys[] = {"elementsize", NULL};
@@ -215,6 +203,6 @@ const rs_codec rs_codec_shuffle = {
     .print = rs_print_level,
     .describe = describe,
     .speed = speed,
-    .encode = encode,
-    .decode = decode,
+    .encode = run,
+    .decode = run,
 };

@@ -23,6 +23,7 @@ typedef struct rs_pass {
     int64_t n_in;
     uint8_t *out;
     int64_t room, n_out;
+    bool encode; /* for those that do both in one function */
 } rs_pass;
 
 struct rs_codec {
@@ -64,12 +65,8 @@ extern const rs_codec rs_codec_blosc, rs_codec_zstd, rs_codec_zlib, rs_codec_gzi
     rs_codec_astype, rs_codec_packbits, rs_codec_crc32, rs_codec_crc32c, rs_codec_adler32, rs_codec_fletcher32,
     rs_codec_lzf, rs_codec_lz4_hdf5;
 
-/* By "id" of version 2, or by name of version 3; NULL: not known. */
-const rs_codec *rs_codec_find(int version, const char *name);
-
-/* Bytes that a frame puts before what it is given, and after it. Its number[0] says where: 0 is before. */
+/* Bytes that a frame puts before what it is given. Its number[0] says where: 0 is before. */
 int64_t rs_stage_head(const rs_stage *stage);
-int64_t rs_stage_tail(const rs_stage *stage);
 
 /* The most that n bytes become in one stage, -1 as in rs_chain_bound. */
 int64_t rs_stage_bound(const rs_stage *stage, int64_t n);

@@ -52,12 +52,12 @@ static resplit_status give_whole(rs_worker *worker, const rs_step *step, const r
 static resplit_status check_deliverable(const rs_problem *problem, const resplit_array *target, resplit_error *err)
 {
     const char *why = problem->unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
-                      : target->hdf5 == NULL && rs_array_is_sharded(target) ? "has shards"
-                      : rs_array_is_virtual(target)                         ? "is virtual"
-                      : problem->verbatim                                   ? "is copied as it is stored"
-                      : target->cast.kind != RS_CAST_NONE                   ? "has another type than its source"
-                      : target->encoded && target->data_offset > 0          ? "has headers that are encoded"
-                                                                            : NULL;
+                      : rs_array_is_sharded(target) && !rs_array_is_sealed(target) ? "has shards"
+                      : rs_array_is_virtual(target)                                ? "is virtual"
+                      : problem->verbatim                                          ? "is copied as it is stored"
+                      : target->cast.kind != RS_CAST_NONE                          ? "has another type than its source"
+                      : target->encoded && target->data_offset > 0                 ? "has headers that are encoded"
+                                                                                   : NULL;
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED,
                                  "blocks of a target that %s cannot be handed over: run the plan", why);

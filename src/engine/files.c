@@ -281,7 +281,7 @@ resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes
             failed = open_both(files, bytes, path, &opened);
         }
         end_opening(files, file, failed == 0 ? &opened : NULL);
-        out->missing = failed == ENOENT && !files->write && files->array->fill != NULL && files->array->hdf5 == NULL;
+        out->missing = failed == ENOENT && !files->write && rs_array_may_lack_files(files->array);
         if (out->missing) {
             return RESPLIT_OK;
         }
@@ -306,7 +306,7 @@ void rs_files_put(rs_files *files, const rs_block_file *block, bool done)
         if (file->block < 0 || file->opening || file->fd != block->fd) {
             continue;
         }
-        if (--file->users == 0 && done && files->array->hdf5 == NULL) { /* other blocks are in the same file */
+        if (--file->users == 0 && done && !rs_array_is_sealed(files->array)) { /* other blocks are in the same file */
             old = *file;
             file->block = -1;
         }

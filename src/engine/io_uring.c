@@ -12,13 +12,15 @@ const rs_io_backend *const rs_io_uring = NULL;
 #include <liburing.h>
 #include <stdlib.h>
 
+enum { PATIENCE = 5 }; /* seconds without a sign of any transfer */
+
 static int start(rs_io *io)
 {
     struct io_uring *ring = calloc(1, sizeof *ring);
     if (ring == NULL) {
         return ENOMEM;
     }
-    int code = -io_uring_queue_init(RS_IO_DEPTH, ring, 0);
+    int code = -io_uring_queue_init(2 * RS_IO_DEPTH, ring, 0); /* the transfers of a call, and what asks them back */
     if (code != 0) {
         free(ring);
         return code;
@@ -68,27 +70,59 @@ static bool goes_on(rs_transfer *t, int result, int *code)
     return t->n > 0 && (t->write || t->least > 0);
 }
 
+/*
+ * Kernels were seen (6.18) that take a request and never begin it: the thread that was to do it was not made. Who waits for it waits
+ * for ever. So what nothing was heard of is asked back; what had not begun comes back as ECANCELED.
+ */
+static void ask_back(struct io_uring *ring, rs_transfer *list, int n, const bool *is_done)
+{
+    for (int i = 0; i < n; i++) {
+        struct io_uring_sqe *sqe = is_done[i] ? NULL : io_uring_get_sqe(ring);
+        if (sqe != NULL) {
+            io_uring_prep_cancel(sqe, &list[i], 0);
+            io_uring_sqe_set_data(sqe, NULL);
+        }
+    }
+    (void)io_uring_submit(ring); /* now: left for later, they would ask back the transfers of another call */
+}
+
+static void submit_and_wait(struct io_uring *ring, rs_transfer *list, int n, const bool *is_done)
+{
+    struct __kernel_timespec patience = {.tv_sec = PATIENCE};
+    struct io_uring_cqe *cqe;
+    int code = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &patience, NULL);
+    if (code == -ETIME) {
+        ask_back(ring, list, n, is_done);
+    } else if (code < 0 && code != -EINTR && code != -EAGAIN && code != -EBUSY) {
+        abort(); /* the kernel holds our memory and cannot be asked any more */
+    }
+}
+
 static int move(rs_io *io, rs_transfer *list, int n, int *failed)
 {
     struct io_uring *ring = io->state;
+    struct io_uring_cqe *cqe;
+    bool is_done[RS_IO_DEPTH] = {false};
     int under_way = n, first = 0;
     for (int i = 0; i < n; i++) {
         prepare(ring, &list[i]);
     }
     while (under_way > 0) {
-        struct io_uring_cqe *cqe;
-        int code = io_uring_submit_and_wait(ring, 1);
-        if (code < 0 && code != -EINTR && code != -EAGAIN && code != -EBUSY) {
-            abort(); /* the kernel holds our memory and cannot be asked any more */
-        }
+        submit_and_wait(ring, list, n, is_done);
         while (io_uring_peek_cqe(ring, &cqe) == 0) {
             rs_transfer *t = io_uring_cqe_get_data(cqe);
-            int result = cqe->res, why = 0;
+            int result = cqe->res, why = 0, ignored;
             io_uring_cqe_seen(ring, cqe);
-            if (goes_on(t, result, &why) && first == 0) {
+            if (t == NULL) { /* something was asked back */
+                continue;
+            }
+            if (result == -ECANCELED) {
+                why = rs_io_threads.move(io, t, 1, &ignored);
+            } else if (goes_on(t, result, &why) && first == 0) {
                 prepare(ring, t);
                 continue;
             }
+            is_done[t - list] = true;
             under_way--;
             if (why != 0 && first == 0) {
                 first = why;

@@ -141,7 +141,7 @@ static resplit_status sync_parent(const char *path, resplit_error *err)
 static resplit_status forget_copies(const rs_output *output, resplit_error *err)
 {
     const char *path = output->site.path;
-    bool zarr = output->array == NULL || output->array->zarr != NULL || rs_node_at(path) != RS_NODE_NONE;
+    bool zarr = output->array == NULL || rs_array_is_node(output->array) || rs_node_at(path) != RS_NODE_NONE;
     return zarr && strstr(path, RS_PART_SUFFIX "/" RS_DATA_NAME "/") == NULL ? rs_node_forget_copies(path, err)
                                                                              : RESPLIT_OK;
 }

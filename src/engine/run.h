@@ -219,6 +219,19 @@ void rs_spill_drop(rs_run *run, int64_t group);
 /* What a slice left for the group at hand: its pieces, one after the other. */
 resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err);
 
+/* ---- hand_out.c ---- */
+
+static inline bool rs_run_spills(const rs_run *run)
+{
+    return run->plan->kind == RS_PLAN_SPILL;
+}
+
+/* A unit is known by its first element. */
+int64_t rs_unit_key(const rs_problem *problem, const rs_box *unit);
+
+/* Something to do, in worker->job; false: there is nothing more. With the lock, which is let go while it waits. */
+bool rs_run_next_job(rs_worker *worker);
+
 /* ---- outgoing.c: writes in the order of their steps ---- */
 
 /* Adds a write at the end, waiting; NULL when the ring is full. With the lock. */

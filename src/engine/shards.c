@@ -59,7 +59,7 @@ static resplit_status find_end(const rs_shards *shards, int64_t number, bool ane
     if (anew && shards->array->info.folder && unlink(path) != 0 && errno != ENOENT) {
         return rs_fail_errno(err, errno, "cannot remove '%s'", path);
     }
-    *end = rs_max(lstat(path, &st) == 0 ? (int64_t)st.st_size : 0, rs_shard_begin(shards->array));
+    *end = rs_max(lstat(path, &st) == 0 ? (int64_t)st.st_size : 0, rs_array_shard_begin(shards->array));
     return RESPLIT_OK;
 }
 
@@ -141,7 +141,7 @@ static resplit_status write_index(const rs_shards *shards, int64_t number, const
     if (fd < 0) {
         return rs_fail_errno(err, errno, "cannot open '%s'", path);
     }
-    int64_t at = rs_shard_begin(shards->array) > 0 ? 0 : atomic_load(&shards->next[number]);
+    int64_t at = rs_array_shard_begin(shards->array) > 0 ? 0 : atomic_load(&shards->next[number]);
     resplit_status rc = rs_file_write(fd, path, index->s, (int64_t)index->n, at, err);
     if (close(fd) != 0 && rc == RESPLIT_OK) {
         rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
@@ -187,7 +187,7 @@ static resplit_status find_entry(void *payload, int64_t number, rs_place *out, r
 
 resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err)
 {
-    if (shards->array->hdf5 != NULL) {
+    if (rs_array_is_sealed(shards->array)) {
         return rs_array_seal(shards->array, shards->root, find_entry, shards, err);
     }
     int64_t n = rs_array_shard_blocks(shards->array);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* array.c - puts an array together, and answers where its blocks are. Opens nothing. */
+/* array.c - puts an array together. Opens nothing. */
 #include "format/array.h"
 
 #include <stdio.h>
@@ -107,6 +107,18 @@ static resplit_status cut_unevenly(resplit_array *array, int d, int64_t extent, 
     return RESPLIT_OK;
 }
 
+resplit_status rs_chunk_check(int d, int64_t extent, int64_t *length, resplit_error *err)
+{
+    if (*length == -1) {
+        *length = extent;
+    }
+    if (*length < 0 || (*length == 0 && extent > 0)) {
+        return rs_fail(err, RESPLIT_EINVAL, "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis",
+                       d, (long long)*length);
+    }
+    return RESPLIT_OK;
+}
+
 resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, const resplit_chunks *chunks,
                                  resplit_error *err)
 {
@@ -123,14 +135,8 @@ resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, co
         }
         length = 0;
     }
-    if (length < -1 || (length == 0 && extent > 0)) {
-        return rs_fail(err, RESPLIT_EINVAL, "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis",
-                       d, (long long)length);
-    }
-    if (length == -1 || length > extent) {
-        length = extent;
-    }
-    array->layout.axis[d] = rs_axis_even(extent, rs_max(1, length));
+    RS_TRY(rs_chunk_check(d, extent, &length, err));
+    array->layout.axis[d] = rs_axis_even(extent, rs_max(1, rs_min(length, extent)));
     return RESPLIT_OK;
 }
 
@@ -264,15 +270,7 @@ static void fill_info(resplit_array *array)
 static resplit_status set_words(resplit_array *array, resplit_error *err)
 {
     array->words.n = 0;
-    if (array->nifti != NULL && array->path != NULL && array->nifti->head.n > 0) {
-        RS_TRY(rs_nifti_describe(array->nifti, &array->words, err));
-    }
-    if (array->minc != NULL && array->path != NULL) {
-        RS_TRY(rs_minc_describe(array->minc, &array->words, err));
-    }
-    if (array->zarr != NULL && array->space != NULL) {
-        RS_TRY(rs_space_describe(array->space, &array->words, err));
-    }
+    RS_TRY(rs_array_words(array, &array->words, err));
     array->info.header = array->words.n > 0 ? array->words.s : NULL;
     return RESPLIT_OK;
 }
@@ -300,7 +298,7 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     if (array->pattern != NULL) {
         RS_TRY(rs_pattern_parse(array->pattern, layout->ndim, &pattern, err));
         RS_TRY(rs_pattern_check(&pattern, array->pattern, layout, err));
-    } else if (n_blocks > 1 && array->zarr == NULL && array->hdf5 == NULL) {
+    } else if (n_blocks > 1 && !rs_array_is_node(array) && !rs_array_is_sealed(array)) {
         return rs_fail(err, RESPLIT_EINVAL, "one file cannot hold %lld blocks", (long long)n_blocks);
     }
     fill_info(array);
@@ -308,120 +306,4 @@ resplit_status rs_array_finish(resplit_array *array, resplit_error *err)
     array->info.n_elements = n_elements;
     array->info.bytes = bytes;
     return set_words(array, err);
-}
-
-void rs_array_file_index(const resplit_array *array, const int64_t *index, int64_t *file)
-{
-    for (int d = 0; d < array->layout.ndim; d++) {
-        const rs_axis *axis = &array->layout.axis[d];
-        file[d] = array->files != NULL ? rs_axis_find(&array->files->layout.axis[d], rs_axis_cut(axis, index[d]))
-                                       : index[d] / rs_max(1, array->shard[d]);
-    }
-}
-
-resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],
-                                   resplit_error *err)
-{
-    rs_pattern pattern;
-    int64_t own[RS_MAX_NDIM];
-    name[0] = '\0';
-    if (array->of != NULL) {
-        return rs_array_block_name(array->of, rs_array_own_index(array, index, own), name, err);
-    }
-    if (array->zarr != NULL) {
-        int64_t file[RS_MAX_NDIM];
-        rs_array_file_index(array, index, file);
-        size_t n = array->ome ? (size_t)snprintf(name, RS_NAME_MAX, "%s/", RS_OME_LEVEL) : 0;
-        return rs_zarr_key(array->zarr, file, name + n, RS_NAME_MAX - n, err);
-    }
-    if (array->files != NULL) {
-        int64_t file[RS_MAX_NDIM] = {0};
-        rs_array_file_index(array, index, file);
-        return rs_array_block_name(array->files, file, name, err);
-    }
-    if (array->pattern == NULL) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(rs_pattern_parse(array->pattern, array->layout.ndim, &pattern, err));
-    rs_fields fields = rs_fields_of_block(&array->layout, index);
-    return rs_pattern_render(&pattern, &fields, name, err);
-}
-
-int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
-{
-    int64_t own[RS_MAX_NDIM];
-    if (array->offsets == NULL && array->stride == 0) {
-        return array->data_offset;
-    }
-    if (array->of != NULL) {
-        return rs_array_block_offset(array->of, rs_array_own_index(array, index, own));
-    }
-    int64_t number = rs_layout_block_number(&array->layout, index);
-    return array->offsets != NULL ? array->offsets[number] : array->data_offset + number * array->stride;
-}
-
-int64_t rs_array_coded_bytes(const resplit_array *array)
-{
-    int64_t n =
-        rs_layout_longest(&array->layout) * array->dtype.itemsize; /* fits: no block is larger than the array's files */
-    int64_t head = array->data_offset;
-    for (int64_t i = 0; array->offsets != NULL && i < array->info.n_blocks; i++) {
-        head = rs_max(head, array->offsets[i]);
-    }
-    return n + head;
-}
-
-void rs_array_plain(const resplit_array *array, resplit_array *out)
-{
-    *out = *array;
-    out->encoded = out->layout.atomic = false;
-    out->layout.coding = (rs_coding){.item = array->layout.coding.item};
-}
-
-resplit_status rs_array_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
-{
-    if (array->nifti != NULL) {
-        return array->nifti->pair ? RESPLIT_OK : rs_nifti_block_head(array, index, out, err);
-    }
-    if (array->minc != NULL && array->hdf5 == NULL) {
-        return rs_minc_block_head(array, index, out, err);
-    }
-    /* borrows the type: not released */
-    rs_head head = {.dtype = array->dtype, .ndim = array->layout.ndim, .order = array->order};
-    if (array->format->make_head == NULL || array->hdf5 != NULL) {
-        return RESPLIT_OK;
-    }
-    rs_box box = rs_layout_stored(&array->layout, index);
-    for (int d = 0; d < head.ndim; d++) {
-        head.shape[d] = box.hi[d] - box.lo[d];
-    }
-    head.data_offset = rs_array_block_offset(array, index);
-    return array->format->make_head(&head, out, err);
-}
-
-bool rs_array_is_virtual(const resplit_array *target)
-{
-    return target->hdf5 != NULL && rs_hdf5_is_virtual(target);
-}
-
-resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
-                             resplit_error *err)
-{
-    return array->hdf5 == NULL ? RESPLIT_OK : rs_hdf5_seal(array, path, entry, payload, err);
-}
-
-resplit_status rs_array_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
-{
-    const rs_text *kept = array->zarr != NULL ? &array->zarr->attributes : NULL;
-    if (array->hdf5 != NULL && array->path != NULL) {
-        return rs_hdf5_attributes(array, out, err);
-    }
-    return rs_text_add(out, err, "%s", kept != NULL && kept->n > 0 ? kept->s : "{}");
-}
-
-resplit_status rs_array_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err)
-{
-    int64_t own[RS_MAX_NDIM];
-    return array->of != NULL ? rs_hdf5_fetch(array->of, rs_array_own_index(array, index, own), out, err)
-                             : rs_hdf5_fetch(array, index, out, err);
 }

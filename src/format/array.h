@@ -16,6 +16,9 @@
 /* Everything zero; no axes yet. */
 resplit_status rs_array_new(resplit_array **out, resplit_error *err);
 
+/* The length that is asked for along axis d, in elements: -1 becomes the extent. */
+resplit_status rs_chunk_check(int d, int64_t extent, int64_t *length, resplit_error *err);
+
 /* How axis d of the given extent is cut. NULL: not at all. */
 resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, const resplit_chunks *chunks,
                                  resplit_error *err);
@@ -38,6 +41,9 @@ const int64_t *rs_array_own_index(const resplit_array *view, const int64_t *inde
 
 /* What it takes to read, or to write, encoded blocks of at most `stored` bytes. RESPLIT_EUNSUPPORTED: more than their codecs can do. */
 resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
+
+/* Appends what the header of an array that is there says, in a line, for the public view. */
+resplit_status rs_array_words(const resplit_array *array, rs_text *out, resplit_error *err);
 
 /* Checks that everything can be counted and named, and fills the public view. Last step. */
 resplit_status rs_array_finish(resplit_array *array, resplit_error *err);

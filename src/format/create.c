@@ -13,12 +13,6 @@
 #include "format/space.h"
 #include "format/zarr_array.h"
 
-static resplit_status unknown_format(const char *name, resplit_error *err)
-{
-    return rs_fail(err, RESPLIT_EINVAL,
-                   "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1, nifti2 or minc2", name);
-}
-
 /* A name whose suffix says one format must not hold the other. */
 static resplit_status check_suffix(const rs_format *format, const char *name, resplit_error *err)
 {
@@ -38,7 +32,7 @@ static resplit_status choose_format(const char *path, const resplit_array *sourc
     if (target->format != NULL) {
         *out = rs_format_by_name(target->format);
         if (*out == NULL) {
-            return unknown_format(target->format, err);
+            return rs_fail_format(target->format, err);
         }
     } else if (rs_node_is_named(path)) {
         int version = rs_node_version_above(path); /* readers of a group see nodes of its version only */

@@ -17,6 +17,9 @@ extern const rs_format rs_format_nifti1, rs_format_nifti2; /* what it turns out 
 /* The drivers by number, from 0; NULL past the last. */
 const rs_format *rs_format_at(int i);
 
+/* RESPLIT_EINVAL: there is no such format; says which there are. */
+resplit_status rs_fail_format(const char *name, resplit_error *err);
+
 /* Whether a file begins like a .npy file: content decides, the suffix is only a hint. */
 resplit_status rs_npy_probe(int fd, const char *path, bool *out, resplit_error *err);
 

@@ -2,6 +2,7 @@
 /* format.c - the table of drivers. */
 #include "format/format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,17 @@ const rs_format *rs_format_by_name(const char *name)
         }
     }
     return NULL;
+}
+
+resplit_status rs_fail_format(const char *name, resplit_error *err)
+{
+    char names[200];
+    int n = 0;
+    for (int i = 0; drivers[i] != NULL && n >= 0 && (size_t)n < sizeof names; i++) {
+        const char *between = i == 0 ? "" : drivers[i + 1] != NULL ? ", " : " or ";
+        n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", between, drivers[i]->name);
+    }
+    return rs_fail(err, RESPLIT_EINVAL, "unknown format '%.40s': give %s", name, names);
 }
 
 const rs_format *rs_format_by_suffix(const char *path)

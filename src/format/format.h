@@ -190,6 +190,11 @@ resplit_status rs_array_attributes(const resplit_array *array, rs_text *out, res
 
 /* ---- Nodes: Zarr arrays, and groups of nodes ---- */
 
+static inline bool rs_array_is_node(const resplit_array *array)
+{
+    return array->zarr != NULL;
+}
+
 typedef enum rs_node { RS_NODE_NONE, RS_NODE_ARRAY, RS_NODE_GROUP } rs_node;
 
 /* What a folder is. A group needs no metadata of its own where the path says Zarr: then it is one when a node is below. */
@@ -211,18 +216,29 @@ resplit_status rs_node_forget_copies(const char *path, resplit_error *err);
 
 bool rs_array_is_sharded(const resplit_array *array);
 
+/* Whether a file that is not there stands for blocks that are full of the fill value. */
+static inline bool rs_array_may_lack_files(const resplit_array *array)
+{
+    return array->fill != NULL && array->hdf5 == NULL;
+}
+
 /* Blocks in a file, and the position of a block among those of its file, in C order. */
 int64_t rs_array_shard_blocks(const resplit_array *array);
 int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index);
 
-/* Bytes of an index, and before the first block of a new shard. */
-int64_t rs_shard_index_bytes(const resplit_array *array);
-int64_t rs_shard_begin(const resplit_array *array);
+/* Bytes before the first block of a new shard. */
+int64_t rs_array_shard_begin(const resplit_array *array);
 
 /* Appends the index of a shard: offset and bytes of each of its blocks; 0 bytes: missing. */
 resplit_status rs_shard_index(const resplit_array *array, const uint64_t *entries, rs_text *out, resplit_error *err);
 
 /* ---- Files that have metadata around their blocks: HDF5 ---- */
+
+/* They get it when all blocks are written, instead of an index in each shard. */
+static inline bool rs_array_is_sealed(const resplit_array *array)
+{
+    return array->hdf5 != NULL;
+}
 
 /* Where the block of this number, in C order, was written. */
 typedef resplit_status rs_array_entry(void *payload, int64_t number, rs_place *out, resplit_error *err);

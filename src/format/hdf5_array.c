@@ -112,10 +112,11 @@ resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const r
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
+resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                               rs_place *out, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = array->hdf5;
+    (void)fd;
     *out = (rs_place){.bytes = array->most_stored, .memory = hdf5->inside, .fetched = hdf5->through};
     if (hdf5->inside != NULL || hdf5->through) {
         return RESPLIT_OK;

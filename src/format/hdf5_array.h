@@ -36,7 +36,7 @@ resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const r
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err);
 
-resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int64_t size, const char *path,
+resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                               rs_place *out, resplit_error *err);
 
 /* A block that only libhdf5 can read, as long as it is stored; what lies outside the array is left as it is. */

@@ -176,14 +176,7 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
                            "axis %d is cut unevenly, but chunks of an HDF5 dataset are all alike", d);
         }
         chunk[d] = asked != NULL ? asked->length : *any ? rs_array_chunk(source, d) : shape[d];
-        if (chunk[d] == -1) {
-            chunk[d] = shape[d];
-        }
-        if (chunk[d] < 0 || (chunk[d] == 0 && shape[d] > 0)) {
-            return rs_fail(err, RESPLIT_EINVAL,
-                           "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis", d,
-                           (long long)chunk[d]);
-        }
+        RS_TRY(rs_chunk_check(d, shape[d], &chunk[d], err));
         /* HDF5 wants no chunk to be longer than the axis can become */
         chunk[d] = rs_max(1, hdf5->maximum[d] >= 0 ? rs_min(chunk[d], hdf5->maximum[d]) : chunk[d]);
     }

@@ -126,7 +126,7 @@ static void set_direction(const rs_space *space, int d, double factor, rs_minc_d
 static resplit_status place_axes(const rs_space *space, double factor, rs_minc_draft *out, rs_text *notes,
                                  resplit_error *err)
 {
-    double c[3][3] = {{0}}, place[3], start[3];
+    double c[3][3] = {{0}}, place[3], start[3] = {0};
     int axis[3] = {-1, -1, -1};
     for (int d = 0; d < space->ndim; d++) {
         if (out->dimension[d].in_space) {

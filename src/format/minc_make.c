@@ -160,7 +160,7 @@ resplit_status rs_minc_make(const rs_minc_draft *draft, const rs_dtype *dtype, r
     }
     rs_hdf5_close(type);
     rc = rs_minc_close_file(m.file, rc, err);
-    if (rc == RESPLIT_OK) {
+    if (rc == RESPLIT_OK && *out != NULL) {
         (*out)->head = head;
     } else {
         rs_text_release(&head);

@@ -50,8 +50,9 @@ static resplit_status take_image(const resplit_array *source, resplit_array *arr
 }
 
 typedef struct request {
-    rs_minc_draft draft;
-    resplit_array *array;
+    const rs_minc_draft *draft;
+    const rs_dtype *dtype;
+    rs_minc *made;
 } request;
 
 static resplit_status make_here(void *payload, resplit_error *err)
@@ -59,7 +60,7 @@ static resplit_status make_here(void *payload, resplit_error *err)
     request *r = payload;
     rs_hdf5_session session;
     RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_minc_make(&r->draft, &r->array->dtype, &r->array->minc, err);
+    resplit_status rc = rs_minc_make(r->draft, r->dtype, &r->made, err);
     rs_hdf5_leave(&session);
     return rc;
 }
@@ -67,8 +68,8 @@ static resplit_status make_here(void *payload, resplit_error *err)
 static void pass_image(rs_wire *wire, void *payload)
 {
     request *r = payload;
-    rs_wire_bytes(wire, &r->array->minc, sizeof r->array->minc);
-    rs_minc_pass(wire, &r->array->minc);
+    rs_wire_bytes(wire, r, sizeof *r);
+    rs_minc_pass(wire, &r->made);
 }
 
 /* One of another format, by what that says of space. */
@@ -76,7 +77,8 @@ static resplit_status make_image(const resplit_array *source, const resplit_targ
                                  resplit_error *err)
 {
     int64_t whole[RS_MAX_NDIM];
-    request r = {.array = array};
+    rs_minc_draft draft;
+    request r = {.draft = &draft, .dtype = &array->dtype};
     if (target->is_virtual) {
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "a virtual MINC file is made of MINC files only: give a .h5 path");
     }
@@ -84,9 +86,11 @@ static resplit_status make_image(const resplit_array *source, const resplit_targ
     for (int d = 0; d < source->layout.ndim; d++) {
         whole[d] = source->layout.axis[d].extent;
     }
-    RS_TRY(rs_minc_draft_of(array->space, whole, &array->dtype, &r.draft, &array->notes, err));
+    RS_TRY(rs_minc_draft_of(array->space, whole, &array->dtype, &draft, &array->notes, err));
     rs_apart task = {.subject = "a MINC file", .work = make_here, .pass = pass_image, .payload = &r};
-    return rs_hdf5_apart(task, NULL, err);
+    resplit_status rc = rs_hdf5_apart(task, NULL, err);
+    array->minc = r.made; /* or what came of it */
+    return rc;
 }
 
 resplit_status rs_minc_array_begin(const resplit_array *source, const resplit_target *target, const int64_t *shape,

@@ -250,7 +250,10 @@ static resplit_status detect(survey *s, rs_text *out, resplit_error *err)
     RS_TRY(rs_folder_list(s->folder, look, s, err));
     if (s->n == 0) {
         return rs_fail(err, RESPLIT_EFORMAT, "'%s' holds no blocks: no file ends in %s", s->folder->path,
-                       s->only == NULL ? ".npy, .raw, .bin, .dat, .nii, .nii.gz or .img" : s->only->suffixes[0]);
+                       s->only == NULL
+                           ? ".npy, .raw, .bin, .dat, .nii, .nii.gz, .img, .mnc, .h5, .hdf5 or .nc; nor is it "
+                             "a Zarr array, with a zarr.json or .zarray"
+                           : s->only->suffixes[0]);
     }
     if (s->other[0] != '\0') {
         return rs_fail(err, RESPLIT_EFORMAT,

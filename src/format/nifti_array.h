@@ -18,7 +18,10 @@ resplit_status rs_nifti_check_block(resplit_array *array, int64_t number, const 
 /* Are blocks of a target, on the grid of its source, the same files? */
 bool rs_nifti_is_verbatim(const resplit_array *source, const resplit_array *target);
 
-/* Fills what is special to a target. Before it is cut and named: order, compression; then its header; when it is finished: costs. */
+/* Memory and time of compressed blocks, once they are known. stored: bytes of the largest one. */
+resplit_status rs_nifti_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
+
+/* nifti_target.c: fills what is special to a target. Before it is cut and named: order, compression; then its header; when it is finished: costs. */
 resplit_status rs_nifti_array_begin(const char *path, const resplit_array *source, const resplit_target *target,
                                     const int64_t *shape, resplit_array *array, resplit_error *err);
 resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *shape, resplit_array *array,

@@ -189,7 +189,12 @@ static resplit_status fill_raw(const char *path, resplit_array *array, const res
     rs_blockfile file;
 
     if (shaped->shape == NULL || dtype == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "'%s' is a raw file: give --shape and --dtype", path);
+        return rs_fail(
+            err, RESPLIT_EINVAL,
+            rs_format_by_suffix(path) != NULL
+                ? "'%s' is a raw file: give --shape and --dtype"
+                : "'%s' is neither .npy nor Zarr, HDF5, NIfTI or MINC 2; if it is a raw file, give --shape and --dtype",
+            path);
     }
     array->order = order == '\0' ? 'C' : order;
     array->data_offset = beside->has_skip ? beside->spec.skip : user->skip;

@@ -129,18 +129,11 @@ static int64_t position_in(const rs_zarr *zarr, int level, const int64_t *index)
     return position;
 }
 
-resplit_status rs_array_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
+resplit_status rs_shard_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err)
 {
-    int64_t own[RS_MAX_NDIM];
-    if (array->of != NULL) {
-        return rs_array_locate(array->of, rs_array_own_index(array, index, own), fd, size, path, out, err);
-    }
-    if (array->hdf5 != NULL) {
-        return rs_hdf5_locate(array, index, size, path, out, err);
-    }
     *out = (rs_place){.bytes = size};
-    for (int level = 0; array->zarr != NULL && level < array->zarr->n_levels && !out->missing; level++) {
+    for (int level = 0; level < array->zarr->n_levels && !out->missing; level++) {
         unsigned char entry[ENTRY];
         shard s;
         RS_TRY(shard_init(&s, array, level, fd, path, out->offset, out->bytes, err));
@@ -203,31 +196,18 @@ resplit_status rs_shard_check(const resplit_array *array, int level, int fd, con
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-bool rs_array_is_sharded(const resplit_array *array)
+int64_t rs_shard_blocks(const resplit_array *array)
 {
-    return array->hdf5 != NULL ? array->encoded : array->zarr != NULL && array->zarr->n_levels > 0;
+    return count_inner(array->zarr, 0);
 }
 
-int64_t rs_array_shard_blocks(const resplit_array *array)
+int64_t rs_shard_position(const resplit_array *array, const int64_t *index)
 {
-    return array->hdf5 != NULL ? array->info.n_blocks : count_inner(array->zarr, 0);
-}
-
-int64_t rs_array_shard_position(const resplit_array *array, const int64_t *index)
-{
-    return array->hdf5 != NULL ? rs_layout_block_number(&array->layout, index) : position_in(array->zarr, 0, index);
-}
-
-int64_t rs_shard_index_bytes(const resplit_array *array)
-{
-    return index_bytes(array->zarr, 0);
+    return position_in(array->zarr, 0, index);
 }
 
 int64_t rs_shard_begin(const resplit_array *array)
 {
-    if (array->hdf5 != NULL) {
-        return RS_HDF5_BEGIN;
-    }
     return array->zarr->level[0].index_first ? index_bytes(array->zarr, 0) : 0;
 }
 

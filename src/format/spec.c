@@ -11,9 +11,7 @@ resplit_status rs_spec_check(const resplit_spec *spec, resplit_error *err)
         return RESPLIT_OK;
     }
     if (spec->format != NULL && rs_format_by_name(spec->format) == NULL) {
-        return rs_fail(err, RESPLIT_EINVAL,
-                       "unknown format '%.40s': give npy, raw, zarr2, zarr3, hdf5, nifti, nifti1, nifti2 or minc2",
-                       spec->format);
+        return rs_fail_format(spec->format, err);
     }
     if (spec->order != '\0' && spec->order != 'C' && spec->order != 'F') {
         return rs_fail(err, RESPLIT_EINVAL, "order '%c' is neither C nor F", spec->order);

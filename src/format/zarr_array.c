@@ -226,66 +226,6 @@ resplit_status rs_zarr_array_open(const char *path, const resplit_spec *spec, re
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static int64_t files_along(const resplit_array *array, int d)
-{
-    return array->files != NULL ? array->files->layout.axis[d].n
-                                : rs_ceil_div(array->layout.axis[d].n, rs_max(1, array->shard[d]));
-}
-
-int64_t rs_array_file_number(const resplit_array *array, const int64_t *index)
-{
-    int64_t number = 0, file[RS_MAX_NDIM], own[RS_MAX_NDIM];
-    if (array->of != NULL) {
-        return rs_array_file_number(array->of, rs_array_own_index(array, index, own));
-    }
-    rs_array_file_index(array, index, file);
-    for (int d = 0; d < array->layout.ndim; d++) {
-        number = number * files_along(array, d) + file[d];
-    }
-    return number;
-}
-
-int64_t rs_array_file_count(const resplit_array *array)
-{
-    int64_t n = 1;
-    for (int d = 0; d < array->layout.ndim; d++) {
-        n *= files_along(array, d); /* no more than there are blocks */
-    }
-    return n;
-}
-
-const resplit_error *rs_array_opaque(const resplit_array *array)
-{
-    return array->zarr != NULL && array->zarr->opaque.code != RESPLIT_OK ? &array->zarr->opaque : NULL;
-}
-
-/* Every stored block is what the chain makes of its elements, and of nothing else. */
-static bool is_uniform(const resplit_array *array)
-{
-    return array->encoded && array->nifti == NULL && (array->hdf5 == NULL || rs_hdf5_is_uniform(array));
-}
-
-bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b)
-{
-    if (a->nifti != NULL && b->nifti != NULL) {
-        return rs_nifti_is_verbatim(a, b);
-    }
-    if (!is_uniform(a) || !is_uniform(b) || a->layout.ndim != b->layout.ndim) {
-        return false;
-    }
-    bool same = strcmp(a->dtype.descr, b->dtype.descr) == 0 && memcmp(a->fill, b->fill, (size_t)a->dtype.itemsize) == 0;
-    for (int d = 0; same && d < a->layout.ndim; d++) {
-        int64_t end = b->origin[d] + b->info.shape[d], step = a->layout.axis[d].step;
-        /* nothing else gets into the padding */
-        same = step > 0 && (end == a->info.shape[d] || b->info.shape[d] % step == 0) && step == b->layout.axis[d].step
-               && a->layout.order[d] == b->layout.order[d] && b->origin[d] % step == 0;
-    }
-    bool opaque = rs_array_opaque(a) != NULL || rs_array_opaque(b) != NULL;
-    /* what cannot be read goes only to where the metadata say the same */
-    return same
-           && (opaque ? rs_array_opaque(a) != NULL && rs_array_opaque(b) != NULL : rs_chain_is(&a->chain, &b->chain));
-}
-
 static bool is_text(const rs_text *a, const rs_text *b)
 {
     return a->n == b->n && (a->n == 0 || memcmp(a->s, b->s, a->n) == 0);
@@ -297,30 +237,4 @@ bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b)
     return x != NULL && y != NULL && rs_array_is_verbatim(a, b) && x->version == y->version
            && is_text(&x->raw_type, &y->raw_type) && is_text(&x->raw_fill, &y->raw_fill)
            && is_text(&x->raw_codecs, &y->raw_codecs) && memcmp(a->shard, b->shard, sizeof a->shard) == 0;
-}
-
-/* Of HDF5 nothing is written by it, but a target is known again. */
-static resplit_status describe_hdf5(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
-{
-    rs_text text = {0};
-    resplit_status rc = rs_hdf5_describe(array, &text, err);
-    if (rc == RESPLIT_OK) {
-        rc = add("hdf5", &text, payload, err);
-    }
-    rs_text_release(&text);
-    return rc;
-}
-
-resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
-{
-    if (array->ome) {
-        return rs_zarr_image_metadata(array, add, payload, err);
-    }
-    if (array->hdf5 != NULL) {
-        return describe_hdf5(array, add, payload, err);
-    }
-    bool pairs = array->nifti != NULL && array->nifti->pair;
-    return array->zarr != NULL ? rs_zarr_print(array->zarr, add, payload, err)
-           : pairs             ? rs_nifti_add_heads(array, add, payload, err)
-                               : RESPLIT_OK;
 }

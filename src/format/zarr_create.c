@@ -29,14 +29,7 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
         if (kept && !chunked) {
             chunk[d] = rs_min(chunk[d], shape[d]); /* of a region */
         }
-        if (chunk[d] == -1) {
-            chunk[d] = shape[d];
-        }
-        if (chunk[d] < 0 || (chunk[d] == 0 && shape[d] > 0)) {
-            return rs_fail(err, RESPLIT_EINVAL,
-                           "axis %d has chunk length %lld: give at least 1, or -1 for the whole axis", d,
-                           (long long)chunk[d]);
-        }
+        RS_TRY(rs_chunk_check(d, shape[d], &chunk[d], err));
         chunk[d] = rs_max(1, chunk[d]);
     }
     return RESPLIT_OK;

@@ -28,7 +28,7 @@ resplit_status rs_base64_read(const char *text, size_t n, rs_text *out, bool *go
     return RESPLIT_OK;
 }
 
-resplit_status rs_base64_print(const char *bytes, size_t n, rs_text *out, resplit_error *err)
+static resplit_status base64_print(const char *bytes, size_t n, rs_text *out, resplit_error *err)
 {
     for (size_t i = 0; i < n; i += 3) {
         uint32_t bits = 0;
@@ -150,7 +150,7 @@ static resplit_status print_utf32(const rs_dtype *dtype, const char *fill, rs_te
 static resplit_status print_base64(const char *fill, int64_t n, rs_text *out, resplit_error *err)
 {
     RS_TRY(rs_text_add(out, err, "\""));
-    RS_TRY(rs_base64_print(fill, (size_t)n, out, err));
+    RS_TRY(base64_print(fill, (size_t)n, out, err));
     return rs_text_add(out, err, "\"");
 }
 

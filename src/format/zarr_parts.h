@@ -39,8 +39,7 @@ const rs_json *rs_zarr_images(const rs_json *attributes);
 /* For a version 2 array without a separator in its metadata: what the names in its folder have. */
 void rs_zarr_guess_separator(const char *path, rs_zarr *zarr);
 
-/* Fills `zarr` from the root of its metadata. */
-resplit_status rs_zarr_read_v2(const char *path, const rs_json *root, rs_zarr *zarr, resplit_error *err);
+/* Fills `zarr` from the root of its metadata, of version 3. */
 resplit_status rs_zarr_read_v3(const char *path, const rs_json *root, rs_zarr *zarr, resplit_error *err);
 
 /* Codecs and data_type of version 3; shape and chunks are there, and chunks become those of the innermost shards. */
@@ -82,7 +81,6 @@ resplit_status rs_zarr_fill_print(const rs_dtype *dtype, const char *fill, int v
 
 /* Base64 with its padding. False: something else; `out` is released by the caller all the same. */
 resplit_status rs_base64_read(const char *text, size_t n, rs_text *out, bool *good, resplit_error *err);
-resplit_status rs_base64_print(const char *bytes, size_t n, rs_text *out, resplit_error *err);
 
 /* A double in the manner of Python: digits that make it again, and always a point or an exponent. */
 resplit_status rs_real_print(double value, rs_text *out, resplit_error *err);

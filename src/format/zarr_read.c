@@ -269,7 +269,7 @@ static resplit_status keep_others(const rs_json *root, rs_zarr *zarr, resplit_er
     return RESPLIT_OK;
 }
 
-resplit_status rs_zarr_read_v2(const char *path, const rs_json *root, rs_zarr *zarr, resplit_error *err)
+static resplit_status read_v2(const char *path, const rs_json *root, rs_zarr *zarr, resplit_error *err)
 {
     int64_t version;
     int n = 0;
@@ -313,7 +313,7 @@ resplit_status rs_zarr_parse(int version, const char *text, size_t n, const char
         rc = rs_fail(err, RESPLIT_EFORMAT, "bad metadata '%s': it is no JSON object", path);
     }
     if (rc == RESPLIT_OK) {
-        rc = version == 2 ? rs_zarr_read_v2(path, root, out, err) : rs_zarr_read_v3(path, root, out, err);
+        rc = version == 2 ? read_v2(path, root, out, err) : rs_zarr_read_v3(path, root, out, err);
     }
     rs_json_free(document);
     return rc;

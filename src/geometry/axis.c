@@ -49,17 +49,24 @@ rs_axis rs_axis_window(const rs_axis *axis, int64_t start, int64_t stop, int64_t
 
 int64_t rs_axis_find(const rs_axis *axis, int64_t x)
 {
+    return rs_axis_find_from(axis, x, 0);
+}
+
+/* In longer and longer strides, then halving the last one: who looks for one after the other finds the next at once. */
+int64_t rs_axis_find_from(const rs_axis *axis, int64_t x, int64_t from)
+{
     if (axis->step > 0) {
         return rs_min((x - axis->first) / axis->step, axis->n - 1);
     }
-    int64_t lo = 0, hi = axis->n; /* cuts[lo] <= x < cuts[hi] */
+    int64_t lo = from, stride = 1; /* cuts[lo] <= x */
+    while (lo + stride < axis->n && axis->cuts[lo + stride] <= x) {
+        lo += stride;
+        stride *= 2;
+    }
+    int64_t hi = rs_min(axis->n, lo + stride); /* x < cuts[hi] */
     while (hi - lo > 1) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (axis->cuts[mid] <= x) {
-            lo = mid;
-        } else {
-            hi = mid;
-        }
+        *(axis->cuts[mid] <= x ? &lo : &hi) = mid;
     }
     return lo;
 }

@@ -55,6 +55,9 @@ static inline int64_t rs_axis_cut(const rs_axis *axis, int64_t i)
 /* The interval that contains position x, 0 <= x < extent (interval 0 of an empty axis). */
 int64_t rs_axis_find(const rs_axis *axis, int64_t x);
 
+/* The same, of an x that is in interval `from` or in a later one: quick where it is near. */
+int64_t rs_axis_find_from(const rs_axis *axis, int64_t x, int64_t from);
+
 /* Interval i as stored, and the part of it inside the window. */
 static inline rs_span rs_axis_stored(const rs_axis *axis, int64_t i)
 {

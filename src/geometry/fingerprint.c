@@ -364,60 +364,6 @@ uint64_t rs_fingerprint_box(const rs_fingerprint *f, int ndim, const rs_box *box
     return sum;
 }
 
-/* ---- Constants ---- */
-
-/* The sum of the weights of all positions along an axis. */
-static uint64_t sum_of_weights(const rs_fingerprint *f, int axis, int64_t lo, int64_t hi)
-{
-    const uint64_t high = stream_of(KIND_HIGH, axis), low = stream_of(KIND_LOW, axis);
-    uint64_t before[DIGIT + 1] = {0}, sum = 0; /* of the weights of the low digits before i */
-    for (int64_t i = 0; i < DIGIT; i++) {
-        before[i + 1] = before[i] ^ weight_of(low, i);
-    }
-    while (lo < hi) {
-        const int64_t first = lo % DIGIT, last = rs_min(DIGIT, first + hi - lo);
-        sum ^= f->kernels->mul(weight_of(high, lo / DIGIT), before[last] ^ before[first]);
-        lo += last - first;
-    }
-    return sum;
-}
-
-/* Bytes [lo, hi) of a row in which every element is the same. Where segments begin alike, they are alike. */
-static uint64_t sum_constant_row(const rs_fingerprint *f, int64_t lo, int64_t hi, const char *value)
-{
-    const line l = {lo, hi, WORD_BITS, WORD, WORD, 0, stream_of(KIND_WORD_HIGH, 0), f->word};
-    char room[MOST];
-    const uint64_t one = 1;
-    rs_plane p = {.src = room, .rows = 1, .row_weights = &one};
-    int64_t known = -1;
-    uint64_t sum = 0, part = 0;
-    for (int64_t at = lo, end; at < hi; at = end) {
-        end = next_segment(&l, at, &p);
-        if (end - at < MOST || at % f->itemsize != known) {
-            for (int64_t b = at, k = at % f->itemsize; b < end; b++) {
-                room[b - at] = value[stored_at(f, k)];
-                k = k + 1 < f->itemsize ? k + 1 : 0;
-            }
-            part = f->kernels->plane(&p);
-            known = end - at < MOST ? -1 : at % f->itemsize;
-        }
-        sum ^= f->kernels->mul(part, line_high(&l, at));
-    }
-    return sum;
-}
-
-uint64_t rs_fingerprint_constant(const rs_fingerprint *f, int ndim, const rs_box *box, const void *value)
-{
-    const int last = ndim - 1;
-    const int64_t lo = ndim > 0 ? box->lo[last] + f->start[last] : 0;
-    const int64_t hi = ndim > 0 ? box->hi[last] + f->start[last] : 1;
-    uint64_t sum = sum_constant_row(f, lo * f->itemsize, hi * f->itemsize, value);
-    for (int d = 0; d < last; d++) {
-        sum = f->kernels->mul(sum, sum_of_weights(f, d, box->lo[d] + f->start[d], box->hi[d] + f->start[d]));
-    }
-    return sum;
-}
-
 /* ---- Beginning and end ---- */
 
 void rs_fingerprint_init(rs_fingerprint *f, int64_t itemsize, int64_t swap_size, bool big_endian, int fast_a,

@@ -39,9 +39,6 @@ void rs_fingerprint_plain(rs_fingerprint *f);
 /* The elements of `box`, which lies in `view`, at the positions of the box. */
 uint64_t rs_fingerprint_box(const rs_fingerprint *f, int ndim, const rs_box *box, const rs_view *view);
 
-/* The same for a box in which every element has the bytes `value` (stored as init said), without looking at each. */
-uint64_t rs_fingerprint_constant(const rs_fingerprint *f, int ndim, const rs_box *box, const void *value);
-
 /* Of two disjoint boxes, what both together have. */
 static inline uint64_t rs_fingerprint_add(uint64_t a, uint64_t b)
 {

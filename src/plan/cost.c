@@ -16,30 +16,20 @@
 
 #include <inttypes.h>
 
-static int64_t saturating_mul(int64_t a, int64_t b)
-{
-    int64_t product;
-    return rs_mul(a, b, &product) ? product : INT64_MAX;
-}
-
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return rs_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 /* ---- Seeks --------------------------------------------------------------------------------- */
 
 /* Adds the pieces of the blocks [from, to), `times` over. */
 static void add_pieces(const rs_axis *blocks, const rs_axis *buffers, int64_t from, int64_t to, int64_t times,
                        rs_pieces *count)
 {
+    int64_t first = 0, last = 0; /* buffers of a block */
     for (int64_t i = from; i < to; i++) {
         rs_span seen = rs_axis_span(blocks, i), stored = rs_axis_stored(blocks, i);
-        int64_t n = 1;
         if (buffers != NULL) {
-            n = rs_axis_find(buffers, seen.hi - 1) - rs_axis_find(buffers, seen.lo) + 1;
+            first = rs_axis_find_from(buffers, seen.lo, last);
+            last = rs_axis_find_from(buffers, seen.hi - 1, first);
         }
+        int64_t n = last - first + 1;
         bool full = n == 1 && seen.lo == stored.lo && seen.hi == stored.hi;
         *(full ? &count->full : &count->part) += n * times;
         count->touched += n * (stored.hi - stored.lo) * times;
@@ -89,7 +79,7 @@ int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces)
 {
     int64_t bytes = layout->in_memory ? 0 : layout->itemsize;
     for (int d = 0; d < layout->ndim; d++) {
-        bytes = saturating_mul(bytes, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
+        bytes = rs_mul_most(bytes, layout->atomic ? pieces[d].touched : layout->axis[d].extent);
     }
     return bytes;
 }
@@ -226,8 +216,8 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
         const rs_axis *buffers = &plan->buffer[d], *target = &problem->target.axis[d];
         bool left_over = (plan->kept >> d & 1) != 0 && rs_plan_leftover(problem, plan, d) > 0;
         int64_t left = left_over ? most_overlaps(target, buffers) - 1 : 0;
-        bound = saturating_add(saturating_mul(most_overlaps(buffers, target), bound), saturating_mul(left, n_inner));
-        n_inner = saturating_mul(n_inner, buffers->n + target->n - 1);
+        bound = rs_add_most(rs_mul_most(most_overlaps(buffers, target), bound), rs_mul_most(left, n_inner));
+        n_inner = rs_mul_most(n_inner, buffers->n + target->n - 1);
     }
     return bound;
 }
@@ -238,41 +228,39 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
 int64_t rs_plan_charge(int64_t bytes, int64_t n)
 {
     int64_t pages = rs_min(n, bytes / (64 * 1024)) + rs_min(n, bytes / (256 * 1024));
-    return saturating_add(
-        bytes, saturating_add(saturating_mul(pages, 4096), saturating_mul(saturating_add(n, 1), RS_PIECE_BYTES)));
+    return rs_add_most(bytes, rs_add_most(rs_mul_most(pages, 4096), rs_mul_most(rs_add_most(n, 1), RS_PIECE_BYTES)));
 }
 
 /* Of one worker. */
 static int64_t coder_bytes(const rs_problem *problem, const rs_plan *plan)
 {
-    return saturating_add(rs_problem_coder(problem), plan->spill.packed ? problem->source.coding.packer : 0);
+    return rs_add_most(rs_problem_coder(problem), plan->spill.packed ? problem->source.coding.packer : 0);
 }
 
 /* The same: its areas, and its codecs. */
 static int64_t least_staging(const rs_problem *problem, const rs_plan *plan)
 {
     int64_t area = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
-    return saturating_add(coder_bytes(problem, plan),
-                          saturating_mul(plan->n_staging, rs_budget_charge(plan->memory, area)));
+    return rs_add_most(coder_bytes(problem, plan), rs_mul_most(plan->n_staging, rs_budget_charge(plan->memory, area)));
 }
 
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
 {
-    return saturating_add(rs_problem_fixed(problem), least_staging(problem, plan));
+    return rs_add_most(rs_problem_fixed(problem), least_staging(problem, plan));
 }
 
 int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n)
 {
-    int64_t workers = saturating_mul(n - 1, RS_WORKER_BYTES), codecs = saturating_mul(n, coder_bytes(problem, plan));
-    return saturating_add(saturating_add(rs_problem_fixed(problem), rs_spill_table_bytes(problem, plan)),
-                          saturating_add(workers, codecs));
+    int64_t workers = rs_mul_most(n - 1, RS_WORKER_BYTES), codecs = rs_mul_most(n, coder_bytes(problem, plan));
+    return rs_add_most(rs_add_most(rs_problem_fixed(problem), rs_spill_table_bytes(problem, plan)),
+                       rs_add_most(workers, codecs));
 }
 
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n)
 {
     int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
-    int64_t staging = saturating_mul(plan->n_staging, rs_max(RS_FAIR_STAGING, least + 4096));
-    return saturating_mul(n, saturating_add(RS_WORKER_BYTES + coder_bytes(problem, plan), staging));
+    int64_t staging = rs_mul_most(plan->n_staging, rs_max(RS_FAIR_STAGING, least + 4096));
+    return rs_mul_most(n, rs_add_most(RS_WORKER_BYTES + coder_bytes(problem, plan), staging));
 }
 
 int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
@@ -308,17 +296,16 @@ bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
     int64_t whole = plan->kept != 0 ? count_held(problem, plan, RS_WHOLE_UNITS) : held;
     int64_t fixed = rs_plan_fixed(problem, plan);
     plan->n_pieces = rs_min(bound_pieces(problem, plan), rs_max(1, held));
-    int64_t peak = saturating_add(fixed, rs_plan_charge(saturating_mul(held, problem->itemsize), plan->n_pieces));
-    int64_t peak_whole =
-        saturating_add(fixed, rs_plan_charge(saturating_mul(whole, problem->itemsize), plan->n_pieces));
+    int64_t peak = rs_add_most(fixed, rs_plan_charge(rs_mul_most(held, problem->itemsize), plan->n_pieces));
+    int64_t peak_whole = rs_add_most(fixed, rs_plan_charge(rs_mul_most(whole, problem->itemsize), plan->n_pieces));
     /*
      * Whole units cost less work (no gathering when they are written), so they are taken wherever they fit: beside a crew
      * where blocks are encoded, since that is more work than gathering.
      */
     int64_t crew =
         rs_problem_coder(problem) > 0 && !plan->thrifty ? rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1) : 0;
-    plan->whole_units = saturating_add(peak_whole, crew) <= plan->memory || peak_whole <= peak;
-    plan->predicted.held_bytes = saturating_mul(held, problem->itemsize);
+    plan->whole_units = rs_add_most(peak_whole, crew) <= plan->memory || peak_whole <= peak;
+    plan->predicted.held_bytes = rs_mul_most(held, problem->itemsize);
     plan->predicted.peak_bytes = plan->whole_units ? peak_whole : peak;
     return plan->predicted.peak_bytes <= plan->memory && rs_plan_is_allowed(problem, plan);
 }
@@ -341,8 +328,8 @@ static int64_t stored_bytes(const rs_layout *layout)
 {
     int64_t bytes = layout->itemsize;
     for (int d = 0; d < layout->ndim; d++) {
-        bytes = saturating_mul(bytes, rs_axis_stored(&layout->axis[d], layout->axis[d].n - 1).hi
-                                          - rs_axis_stored(&layout->axis[d], 0).lo);
+        bytes = rs_mul_most(bytes, rs_axis_stored(&layout->axis[d], layout->axis[d].n - 1).hi
+                                       - rs_axis_stored(&layout->axis[d], 0).lo);
     }
     return bytes;
 }
@@ -374,9 +361,9 @@ void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *devic
     plan->seconds += rs_device_seconds(device, &more, false);
     cost->read_seeks += more.read_seeks;
     cost->write_seeks += more.write_seeks;
-    cost->bytes_read = saturating_add(cost->bytes_read, more.bytes_read);
-    cost->bytes_written = saturating_add(cost->bytes_written, more.bytes_written);
-    cost->temp_bytes = saturating_add(cost->temp_bytes, more.temp_bytes);
+    cost->bytes_read = rs_add_most(cost->bytes_read, more.bytes_read);
+    cost->bytes_written = rs_add_most(cost->bytes_written, more.bytes_written);
+    cost->temp_bytes = rs_add_most(cost->temp_bytes, more.temp_bytes);
     cost->peak_bytes = (problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
                                                                      : rs_max(cost->peak_bytes, RS_UNPACKED_BYTES);
 }

@@ -25,18 +25,6 @@ typedef struct cut {
     int64_t price;
 } cut;
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return rs_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
-static int64_t mul(int64_t a, int64_t b)
-{
-    int64_t product;
-    return rs_mul(a, b, &product) ? product : INT64_MAX;
-}
-
 static rs_span span_of(const rs_division *v, const part *p, int d)
 {
     return (rs_span){rs_axis_span(&v->grain[d], p->lo[d]).lo, rs_axis_span(&v->grain[d], p->hi[d] - 1).hi};
@@ -46,7 +34,7 @@ static int64_t count_files(const rs_division *v, const part *p)
 {
     int64_t n = 1;
     for (int d = 0; d < v->problem->ndim; d++) {
-        n = mul(n, p->hi[d] - p->lo[d]);
+        n = rs_mul_most(n, p->hi[d] - p->lo[d]);
     }
     return n;
 }
@@ -94,7 +82,7 @@ static int64_t price_of(const rs_division *v, const part *p)
 {
     int64_t runs;
     rs_share share = weigh(v, p, &runs);
-    return add(share.source_bytes, mul(runs, SEEK_BYTES));
+    return rs_add_most(share.source_bytes, rs_mul_most(runs, SEEK_BYTES));
 }
 
 /* ---- Where to cut ---------------------------------------------------------------------------- */
@@ -201,7 +189,7 @@ static bool find_cut(const rs_division *v, const part *p, int64_t slack, cut *be
             continue;
         }
         part left = side_of(p, &cuts[i], false), right = side_of(p, &cuts[i], true);
-        cuts[i].price = add(price_of(v, &left), price_of(v, &right));
+        cuts[i].price = rs_add_most(price_of(v, &left), price_of(v, &right));
         if (!found || is_better(v->problem, &cuts[i], best)) {
             *best = cuts[i];
             found = true;

@@ -149,7 +149,8 @@ void rs_flow_took(rs_flow *flow, int end)
     }
 }
 
-int rs_flow_end(rs_flow *flow)
+/* No more panels in this row; the y below it. */
+static int end_row(rs_flow *flow)
 {
     flow->n = 0;
     flow->next.x = flow->left;
@@ -172,7 +173,7 @@ static int draw_seeks_and_strip(rs_picture *picture, rs_flow *flow)
 {
     rs_panels_seeks(picture, RS_STEP_READ, flow);
     rs_panels_seeks(picture, RS_STEP_WRITE, flow);
-    int y = rs_flow_end(flow);
+    int y = end_row(flow);
     return picture->plan->kind == RS_PLAN_BUFFERS ? draw_strip(picture, y) : y;
 }
 

@@ -70,15 +70,15 @@ int rs_frame_x(const rs_frame *frame, int64_t position)
     return place(position, frame->h, frame->area.x, frame->area.w);
 }
 
-int rs_frame_y(const rs_frame *frame, int64_t position)
+static int frame_y(const rs_frame *frame, int64_t position)
 {
     return place(position, frame->v, frame->area.y, frame->area.h);
 }
 
 rs_area rs_frame_box(const rs_frame *frame, rs_span v, rs_span h)
 {
-    int x = rs_frame_x(frame, h.lo), y = rs_frame_y(frame, v.lo);
-    return (rs_area){x, y, rs_frame_x(frame, h.hi) - x, rs_frame_y(frame, v.hi) - y};
+    int x = rs_frame_x(frame, h.lo), y = frame_y(frame, v.lo);
+    return (rs_area){x, y, rs_frame_x(frame, h.hi) - x, frame_y(frame, v.hi) - y};
 }
 
 bool rs_frame_range(const rs_axis *axis, rs_span span, int length, int64_t *from, int64_t *to)
@@ -125,7 +125,7 @@ void rs_frame_cuts(rs_picture *picture, const rs_frame *frame, const rs_axis *ax
     begin_lines(picture, name, (int)rs_min(frame->area.h / (v1 - v0), frame->area.w / (h1 - h0)));
     for (int64_t i = v0; i <= v1 && has_rows; i++) {
         if (!is_border(blocks, picture->v, rs_axis_cut(v, i))) {
-            rs_svg_add(&picture->svg, "M%d %dh%d", all.x, rs_frame_y(frame, clamp(rs_axis_cut(v, i), rows)), all.w);
+            rs_svg_add(&picture->svg, "M%d %dh%d", all.x, frame_y(frame, clamp(rs_axis_cut(v, i), rows)), all.w);
         }
     }
     for (int64_t i = h0; i <= h1 && has_columns; i++) {

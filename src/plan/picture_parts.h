@@ -128,7 +128,6 @@ typedef struct rs_limits {
 /* Puts as much as the limits allow into a box of w x h, at one scale for both axes unless that is too lopsided. */
 rs_frame rs_frame_make(const rs_picture *picture, rs_limits limits, rs_area box);
 int rs_frame_x(const rs_frame *frame, int64_t position);
-int rs_frame_y(const rs_frame *frame, int64_t position);
 rs_area rs_frame_box(const rs_frame *frame, rs_span v, rs_span h);
 
 /* The lines of a grid, unless they would be closer than a few pixels. `axes`: lists of ndim axes. */
@@ -162,7 +161,6 @@ typedef struct rs_flow {
 } rs_flow;
 
 void rs_flow_took(rs_flow *flow, int end); /* a panel was drawn at flow->next */
-int rs_flow_end(rs_flow *flow);            /* no more panels in this row; the y below it */
 
 /* Panels of seeks, one for each kind of layer. */
 void rs_panels_seeks(rs_picture *picture, rs_step_kind side, rs_flow *flow);

@@ -6,7 +6,8 @@
  *     problem --- strategy ---> plan --- steps ---> read, write, read, read, write ...
  *                                |
  *                                +-- cost.c: predicted, in closed form, without a walk
- *                                +-- check.c: proved, by a walk that shares no arithmetic with cost.c
+ *
+ * tests/support/plan_check.c proves plans, by a walk that shares no arithmetic with cost.c.
  */
 #ifndef RS_PLAN_H
 #define RS_PLAN_H
@@ -73,11 +74,17 @@ typedef struct rs_request {
 
 typedef struct rs_strategy {
     const char *name;
-    bool by_auto; /* "auto" asks it; what the others propose is where best starts from */
+    bool by_auto;       /* "auto" asks it; what the others propose is where best starts from */
+    const char *is_for; /* what it applies to, as the end of a sentence; NULL, as the function: anything */
     bool (*applies)(const rs_problem *problem);
     /* Fills a plan that was just initialised. RESPLIT_EBUDGET, with err->needed_bytes, when nothing fits. */
     resplit_status (*propose)(const rs_problem *problem, rs_plan *plan, resplit_error *err);
 } rs_strategy;
+
+static inline bool rs_strategy_applies(const rs_strategy *strategy, const rs_problem *problem)
+{
+    return strategy->applies == NULL || strategy->applies(problem);
+}
 
 extern const rs_strategy rs_strategy_copy, rs_strategy_best, rs_strategy_spill, rs_strategy_spill_lz4,
     rs_strategy_naive, rs_strategy_clustered, rs_strategy_multiple, rs_strategy_keep;
@@ -95,6 +102,9 @@ resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, con
 void rs_plan_release(rs_plan *plan);
 
 resplit_cost rs_plan_floor(const rs_problem *problem);
+
+/* Its seconds, with what is stored as it is stored and codecs on all processors of the request. */
+double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *request);
 
 /* Two plans with the same hash unroll to the same steps. */
 uint64_t rs_plan_hash(const rs_plan *plan);
@@ -180,15 +190,6 @@ int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan);
 
 /* Bytes of the target blocks before block `number` in C order of the grid. */
 int64_t rs_spill_bytes_before(const rs_problem *problem, int64_t number);
-
-/* ---- check.c ---- */
-
-/*
- * Proves by walking the steps that every element is read once and written once, that what is written was read, that
- * blocks are opened before and closed after their units, and that held memory and seeks are what was predicted.
- * Needs two bits per element.
- */
-resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
 
 /* ---- validate.c ---- */
 

@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +215,12 @@ static double seconds_in_all(const rs_problem *problem, const rs_request *reques
            + written * coding_seconds(&problem->target, problem->n_target, request, plan->n_workers);
 }
 
+double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *request)
+{
+    rs_plan floor = {.predicted = rs_plan_floor(problem), .n_workers = RS_MOST_WORKERS};
+    return seconds_in_all(problem, request, &floor);
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static resplit_status propose(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
@@ -280,7 +287,8 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
         rs_plan plan;
         /* best is the cheapest single pass, but not the one with the least memory */
         bool asked = strategies[i]->by_auto || by[0] == memory_of;
-        if (!asked || !strategies[i]->applies(problem) || (problem->verbatim && strategies[i] != &rs_strategy_copy)) {
+        if (!asked || !rs_strategy_applies(strategies[i], problem)
+            || (problem->verbatim && strategies[i] != &rs_strategy_copy)) {
             continue;
         }
         resplit_status rc = propose(strategies[i], problem, request, &plan, &why);
@@ -315,26 +323,32 @@ static resplit_status make_cheapest(const rs_problem *problem, const rs_request 
     return found ? RESPLIT_OK : RESPLIT_EBUDGET;
 }
 
+/* "auto, copy, best, ... or naive" */
+static const char *list_names(char *text, size_t room)
+{
+    int n = snprintf(text, room, "auto");
+    for (int i = 0; i < N_STRATEGIES && n >= 0 && (size_t)n < room; i++) {
+        n += snprintf(text + n, room - (size_t)n, "%s%s", i + 1 < N_STRATEGIES ? ", " : " or ", strategies[i]->name);
+    }
+    return text;
+}
+
 static resplit_status make_named(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err)
 {
+    char names[200];
     for (int i = 0; i < N_STRATEGIES; i++) {
         if (strcmp(strategies[i]->name, request->strategy) != 0) {
             continue;
         }
-        if (!strategies[i]->applies(problem)) {
+        if (!rs_strategy_applies(strategies[i], problem)) {
             return rs_fail(
-                err, RESPLIT_EUNSUPPORTED,
-                "strategy '%s' does not apply to %lld source and %lld target blocks: clustered and multiple "
-                "are for a split or a merge (one block on one side), copy for two equal grids, spill-lz4 for sources "
-                "whose blocks are compressed",
-                request->strategy, (long long)problem->n_source, (long long)problem->n_target);
+                err, RESPLIT_EUNSUPPORTED, "strategy '%s' is for %s, not for these %lld source and %lld target blocks",
+                request->strategy, strategies[i]->is_for, (long long)problem->n_source, (long long)problem->n_target);
         }
         return propose(strategies[i], problem, request, out, err);
     }
-    return rs_fail(
-        err, RESPLIT_EINVAL,
-        "there is no strategy '%s': choose auto, copy, best, spill, spill-lz4, keep, multiple, clustered or naive",
-        request->strategy);
+    return rs_fail(err, RESPLIT_EINVAL, "there is no strategy '%s': choose %s", request->strategy,
+                   list_names(names, sizeof names));
 }
 
 resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request, rs_plan *out, resplit_error *err)

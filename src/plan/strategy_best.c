@@ -367,7 +367,7 @@ static void ask_others(search *s, int64_t memory, resplit_error *err)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         rs_plan plan;
         resplit_error why = {0};
-        if (!others[i]->applies(s->problem)
+        if (!rs_strategy_applies(others[i], s->problem)
             || rs_plan_init(s->problem, s->best->strategy, &request, &plan, NULL) != RESPLIT_OK) {
             continue;
         }
@@ -420,12 +420,6 @@ static resplit_status set_up(search *s, resplit_error *err)
         s->panel = malloc((size_t)rs_panels_room(extent) * sizeof *s->panel);
     }
     return RESPLIT_OK;
-}
-
-static bool applies(const rs_problem *problem)
-{
-    (void)problem;
-    return true;
 }
 
 /*
@@ -487,4 +481,4 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return rc;
 }
 
-const rs_strategy rs_strategy_best = {"best", true, applies, propose};
+const rs_strategy rs_strategy_best = {"best", true, NULL, NULL, propose};

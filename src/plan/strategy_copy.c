@@ -45,4 +45,4 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return RESPLIT_OK;
 }
 
-const rs_strategy rs_strategy_copy = {"copy", true, applies, propose};
+const rs_strategy rs_strategy_copy = {"copy", true, "two equal grids", applies, propose};

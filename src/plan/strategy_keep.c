@@ -9,12 +9,6 @@
  */
 #include "plan/plan.h"
 
-static bool applies(const rs_problem *problem)
-{
-    (void)problem;
-    return true;
-}
-
 /*
  * The papers' order of loops: the axis with the largest leftover volume is the innermost. Volumes of buffers that differ
  * only in which axis is left over compare as leftover / buffer length; ties are walked in the source's order.
@@ -160,4 +154,4 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(problem, plan, err);
 }
 
-const rs_strategy rs_strategy_keep = {"keep", false, applies, propose};
+const rs_strategy rs_strategy_keep = {"keep", false, NULL, NULL, propose};

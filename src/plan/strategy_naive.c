@@ -5,12 +5,6 @@
  */
 #include "plan/plan.h"
 
-static bool applies(const rs_problem *problem)
-{
-    (void)problem;
-    return true;
-}
-
 static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_error *err)
 {
     const rs_layout *blocks = problem->n_source == 1 ? &problem->target : &problem->source;
@@ -21,4 +15,4 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     return rs_plan_predict(problem, plan) ? RESPLIT_OK : rs_plan_refuse(problem, plan, err);
 }
 
-const rs_strategy rs_strategy_naive = {"naive", false, applies, propose};
+const rs_strategy rs_strategy_naive = {"naive", false, NULL, NULL, propose};

@@ -74,5 +74,7 @@ static resplit_status propose_multiple(const rs_problem *problem, rs_plan *plan,
     return propose(problem, plan, false, err);
 }
 
-const rs_strategy rs_strategy_clustered = {"clustered", false, applies, propose_clustered};
-const rs_strategy rs_strategy_multiple = {"multiple", false, applies, propose_multiple};
+#define IS_FOR "a split or a merge, one block on one side"
+
+const rs_strategy rs_strategy_clustered = {"clustered", false, IS_FOR, applies, propose_clustered};
+const rs_strategy rs_strategy_multiple = {"multiple", false, IS_FOR, applies, propose_multiple};

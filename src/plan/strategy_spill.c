@@ -234,5 +234,6 @@ static resplit_status propose_packed(const rs_problem *problem, rs_plan *plan, r
     return make(problem, true, plan, err);
 }
 
-const rs_strategy rs_strategy_spill = {"spill", true, applies, propose};
-const rs_strategy rs_strategy_spill_lz4 = {"spill-lz4", true, packs, propose_packed};
+const rs_strategy rs_strategy_spill = {"spill", true, "several target blocks", applies, propose};
+const rs_strategy rs_strategy_spill_lz4 = {
+    "spill-lz4", true, "several target blocks, from a source whose blocks are compressed", packs, propose_packed};

@@ -37,6 +37,9 @@ static const char *const texts[] = {
     "fixedscaleoffset:1:2:f4:i1",
     "delta:u2:u4+shuffle:4+gzip:1+fletcher32",
     "astype:i4:f2+bz2:1",
+    "lzf",
+    "lz4-hdf5",
+    "bitround:4",
 };
 
 enum { N_TEXTS = sizeof texts / sizeof texts[0], GUARD = 64 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/format.h"
+#include "support/plan_check.h"
 #include "plan/planfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,7 +26,7 @@ static void try_plan(const rs_planfile *file, const rs_problem *problem)
     assert(plan.predicted.peak_bytes <= plan.memory);
     if (plan.kind == RS_PLAN_BUFFERS) {
         assert(rs_plan_validate(problem, &plan, &err) == RESPLIT_OK);
-        assert(rs_plan_check(problem, &plan, &err) == RESPLIT_OK);
+        assert(plan_check(problem, &plan, &err) == RESPLIT_OK);
     }
     (void)rs_planfile_compare(file, &plan, &err);
     rs_plan_release(&plan);

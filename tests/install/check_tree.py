@@ -13,7 +13,7 @@ WANTED = """
     bin/resplit
     include/resplit.h
     LIB/libresplit.so
-    LIB/libresplit.so.0
+    LIB/libresplit.so.0.1
     LIB/libresplit.a
     LIB/pkgconfig/resplit.pc
     LIB/cmake/resplit/resplitConfig.cmake
@@ -42,7 +42,7 @@ def main():
     for folder, _, names in os.walk(stage):
         for name in names:
             path = os.path.join(folder, name)
-            if path.endswith((".pc", ".cmake", ".h", ".1")):
+            if path.endswith((".pc", ".cmake", ".h", "resplit.1")):
                 with open(path, encoding="utf-8") as f:
                     if os.path.dirname(os.path.abspath(build)) in f.read():
                         print(f"names the build folder: {os.path.relpath(path, stage)}")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * prop_cost.c - seeks and held memory on axes with many blocks and buffers, where cost.c and held.c look at one period only,
- * against a walk over every element (check.c). Regions of interest, mixed orders; no files.
+ * against a walk over every element (support/plan_check.c). Regions of interest, mixed orders; no files.
  */
+#include "support/plan_check.h"
 #include "support/problems.h"
 
 #include <inttypes.h>
@@ -88,7 +89,7 @@ int main(void)
         resplit_error err;
         random_plan(&problem, &plan);
         (void)rs_fail(&err, RESPLIT_EINTERNAL, "leftovers differ");
-        if (!leftovers_are_right(&problem, &plan) || rs_plan_check(&problem, &plan, &err) != RESPLIT_OK) {
+        if (!leftovers_are_right(&problem, &plan) || plan_check(&problem, &plan, &err) != RESPLIT_OK) {
             printf("plan %d: %s\n%d passed, 1 failed\n", i, err.message, i);
             return 1;
         }

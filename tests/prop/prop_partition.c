@@ -2,9 +2,10 @@
 /*
  * prop_partition.c - random problems divided into partitions, against a walk over every element: partitions cover the target once,
  * begin and end at borders of files, read what they say they read, have about equal shares, and their fingerprints add up. The
- * plan of each is proved by check.c.
+ * plan of each is proved by support/plan_check.c.
  */
 #include "geometry/fingerprint.h"
+#include "support/plan_check.h"
 #include "plan/partition.h"
 #include "support/problems.h"
 
@@ -157,7 +158,7 @@ static bool check_plans(const rs_problem *problem)
         CHECK(rc == RESPLIT_OK || rc == RESPLIT_EBUDGET || rc == RESPLIT_EUNSUPPORTED, "%s", err.message);
         CHECK(s >= 0 || request.memory < 1 << 30 || rc == RESPLIT_OK, "%s", err.message);
         if (rc == RESPLIT_OK) {
-            CHECK(rs_plan_check(problem, &plan, &err) == RESPLIT_OK, "%s: %s", plan.strategy, err.message);
+            CHECK(plan_check(problem, &plan, &err) == RESPLIT_OK, "%s: %s", plan.strategy, err.message);
             rs_plan_release(&plan);
         }
     }

@@ -8,6 +8,7 @@
  *
  *     RESPLIT_SEED=7 RESPLIT_ITERS=100 prop_resplit        repeats a run; the seed of a failure is printed
  */
+#include "support/plan_check.h"
 #include "engine/run.h"
 
 #include <errno.h>
@@ -504,7 +505,7 @@ static void check_run(const trial *t, const rs_problem *problem, const rs_plan *
     static const char *const ios[] = {NULL, "threads", "uring"}, *const directs[] = {NULL, "off", "auto"};
     resplit_run_options options = {
         .io = ios[random_in(0, 2)], .direct = directs[random_in(0, 2)], .threads = (int)random_in(0, 8)};
-    if (rs_plan_check(problem, plan, &err) != RESPLIT_OK) {
+    if (plan_check(problem, plan, &err) != RESPLIT_OK) {
         FAIL("%s: %s", plan->strategy, err.message);
     }
     if (rs_run_copy(problem, plan, source, target, NULL, NULL, NULL, &options, &result, &err) != RESPLIT_OK) {

@@ -6,6 +6,7 @@
  *
  *     RESPLIT_SERIES=10 prop_series        a tenth of the length of the run, when there is no room for 2 GB
  */
+#include "support/plan_check.h"
 #include "engine/run.h"
 #include "support/problems.h"
 
@@ -50,7 +51,7 @@ static void plan_full_size(void)
     printf("8760 x 721 x 1440 at 1 GiB: %s moves %.3f x the array, %" PRId64 " seeks, %.1f GiB temporary\n",
            plan.strategy, ratio, total_seeks(&plan.predicted), (double)plan.predicted.temp_bytes / (1LL << 30));
     CHECK(ratio <= 4.0, "more than 4 times the array is moved");
-    CHECK(rs_plan_check(&problem, &plan, &err) == RESPLIT_OK, "%s", err.message);
+    CHECK(plan_check(&problem, &plan, &err) == RESPLIT_OK, "%s", err.message);
     rs_plan_release(&plan);
     rs_problem_release(&problem);
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hdf5_support import same_stored  # noqa: F401
-from zarr_support import fixtures_folder, unpack  # noqa: F401
+from zarr_support import unpacked  # noqa: F401
 
 FULL = os.environ.get("RESPLIT_FULL", "") not in ("", "0")
 MEMORY = ("--memory", "32MiB", "--quiet")

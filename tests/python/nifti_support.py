@@ -8,7 +8,7 @@ import nibabel as nib
 import numpy as np
 
 from conftest import blocks_of, name_of, same
-from zarr_support import fixtures_folder, unpack  # noqa: F401
+from zarr_support import unpacked  # noqa: F401
 
 FULL = os.environ.get("RESPLIT_FULL", "") not in ("", "0")
 MEMORY = ("--memory", "8MiB", "--quiet")

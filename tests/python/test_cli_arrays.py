@@ -365,3 +365,11 @@ def test_names_of_folders_may_end_in_slashes(run, tmp_path):
     run("group.zarr/", "copy.zarr/", "--chunks", "10,10", "--quiet")
     assert same(zarr.open_array(tmp_path / "copy.zarr" / "a")[...], array)
     assert {p.name for p in tmp_path.iterdir()} == {"in", "out", "parts", "group.zarr", "copy.zarr"}
+
+
+@pytest.mark.parametrize("suffix", ["raw", "bin", "dat"])
+def test_raw_files_by_their_suffixes(run, tmp_path, suffix):
+    array = np.arange(60, dtype="<i4").reshape(5, 12)
+    np.save(tmp_path / "a.npy", array)
+    run("a.npy", f"b.{suffix}", "--memory", "1MiB")
+    assert (tmp_path / f"b.{suffix}").read_bytes() == array.tobytes()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hdf5_support import MEMORY
-from zarr_support import below, fixtures_folder, unpack
+from zarr_support import below, unpacked
 
 # What is refused, by file and dataset: a fragment of what is said. Everything else that h5py can read has to work.
 REFUSED = {
@@ -55,12 +55,7 @@ def refusal(name):
 
 @pytest.fixture(scope="module", params=["hdf5", "pyfive"])
 def archive(request, tmp_path_factory):
-    folder = fixtures_folder()
-    if not folder:
-        pytest.skip("there are no fixtures beside the checkout; RESPLIT_FIXTURES says where they are")
-    place = tmp_path_factory.mktemp(request.param)
-    unpack(folder / f"{request.param}.tar.zst", place)
-    return place
+    return unpacked(request.param, tmp_path_factory)
 
 
 def files_below(folder):

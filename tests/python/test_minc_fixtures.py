@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from minc_support import MEMORY, fixtures_folder, load, objects, real_values, stored, tool, unpack
+from minc_support import MEMORY, load, objects, real_values, stored, tool, unpacked
 
 # Every MINC file of the archive: None, or why not.
 FILES = {
@@ -25,12 +25,7 @@ MENDED = {"minc2_baddim.mnc": {("minc-2.0/dimensions/xspace", "length")}}
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    folder = fixtures_folder()
-    if not folder:
-        pytest.skip("there are no fixtures beside the checkout; RESPLIT_FIXTURES says where they are")
-    place = tmp_path_factory.mktemp("nibabel")
-    unpack(folder / "nibabel.tar.zst", place)
-    return place / "nibabel" / "tests" / "data"
+    return unpacked("nibabel", tmp_path_factory) / "nibabel" / "tests" / "data"
 
 
 def test_none_is_left_out(archive):

@@ -9,7 +9,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-from nifti_support import equal, fixtures_folder, header, read, unpack, values, write
+from nifti_support import equal, header, read, unpacked, values, write
 
 MEMORY = ("--memory", "64MiB", "--quiet")
 
@@ -31,12 +31,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    folder = fixtures_folder()
-    if not folder:
-        pytest.skip("there are no fixtures beside the checkout; RESPLIT_FIXTURES says where they are")
-    place = tmp_path_factory.mktemp("nibabel")
-    unpack(folder / "nibabel.tar.zst", place)
-    return place / "nibabel" / "tests" / "data"
+    return unpacked("nibabel", tmp_path_factory) / "nibabel" / "tests" / "data"
 
 
 def test_none_is_left_out(archive):

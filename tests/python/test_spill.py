@@ -126,5 +126,5 @@ def test_packed_where_the_disk_is_slow(run, tmp_path):
 
 def test_packed_is_for_packed_sources(run, tmp_path):
     np.save(tmp_path / "in.npy", sample((40, 31, 22), "<f4"))
-    assert "spill-lz4 for sources whose blocks are compressed" in run.error(
+    assert "is for several target blocks, from a source whose blocks are compressed, not for these" in run.error(
         "in.npy", "out", "--chunks", "40,7,5", "--strategy", "spill-lz4", "--memory", "1MiB")

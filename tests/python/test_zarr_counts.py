@@ -42,6 +42,18 @@ def test_counts_are_what_was_predicted(run, tmp_path, case, strategy):
     assert np.array_equal(read(tmp_path / "out.zarr"), values)
 
 
+@pytest.mark.parametrize("codec", ["zstd:1", "none"])
+def test_no_plan_is_below_the_floor(run, tmp_path, codec):
+    """Which has codecs in it, and the bytes that are stored: with memory for everything, a plan is at the floor."""
+    make(tmp_path / "in.zarr", smooth((120, 120, 120), "uint16"), (24, 24, 24))
+    args = ["plan", "in.zarr", "out.zarr", "--chunks", "30,30,30", "--codec", codec]
+    plan = run.json(*args, "--memory", "1GiB", "--minimize", "seeks")
+    assert plan["predicted"]["seeks"] == plan["floor"]["seeks"]
+    assert plan["predicted_seconds"] == pytest.approx(plan["floor_seconds"])
+    for strategy in run.json(*args, "--memory", "8MiB")["strategies"]:
+        assert strategy["seconds"] >= plan["floor_seconds"] * 0.999, strategy
+
+
 @pytest.mark.skipif("RESPLIT_SANITIZED" in os.environ, reason="sanitizers use memory of their own")
 @pytest.mark.parametrize("codec, budget", [("none", 8), ("zstd:1", 8), ("zstd:19", 96), ("gzip:6", 16), ("bz2:9", 32),
                                            ("lzma:3", 160), ("blosc:lz4:5:shuffle", 16), ("blosc:zstd:5:bitshuffle", 24)])

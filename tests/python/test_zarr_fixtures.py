@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zarr
 
-from zarr_support import arrays_below, below, equal, fixtures_folder, other_grid, read, unpack, written_chunks
+from zarr_support import arrays_below, below, equal, other_grid, read, unpacked, written_chunks
 
 ARCHIVES = ("zarrita", "zarrs", "zarr_implementations")
 MEMORY = ("--memory", "256MiB", "--quiet")
@@ -36,12 +36,7 @@ def oracle(path):
 
 @pytest.fixture(scope="module", params=ARCHIVES)
 def archive(request, tmp_path_factory):
-    folder = fixtures_folder()
-    if not folder:
-        pytest.skip("there are no fixtures beside the checkout; RESPLIT_FIXTURES says where they are")
-    place = tmp_path_factory.mktemp(request.param)
-    unpack(folder / f"{request.param}.tar.zst", place)
-    return place
+    return unpacked(request.param, tmp_path_factory)
 
 
 def one(run, path, values, array, number):

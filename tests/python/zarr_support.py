@@ -160,18 +160,17 @@ def grid_cells(shape, chunks):
 # ---- the files of others ----------------------------------------------------------------------------------------
 
 
-def fixtures_folder():
-    """Where they are, or None."""
+def unpacked(name, tmp_path_factory):
+    """A folder with the files of other projects that are in this archive."""
     folder = Path(os.environ.get("RESPLIT_FIXTURES", ROOT.parent / "shared" / "fixtures"))
-    return folder if folder.is_dir() else None
-
-
-def unpack(archive, folder):
+    archive = folder / f"{name}.tar.zst"
     if not archive.is_file():
-        pytest.skip(f"there is no '{archive}'")
+        pytest.skip(f"there is no '{archive}'; RESPLIT_FIXTURES says where such files are")
+    place = tmp_path_factory.mktemp(name)
     data = bytes(numcodecs.Zstd().decode(archive.read_bytes()))
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        tar.extractall(folder, filter="data")
+        tar.extractall(place, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # Python 3.11.2 has none
+    return place
 
 
 def arrays_below(folder):

@@ -3,6 +3,7 @@
  * test_best.c - the search: never worse than any strategy, as good as an enumeration of everything on small problems, and at
  * least as good as what a smaller search found on the papers' configurations.
  */
+#include "support/plan_check.h"
 #include "plan/device.h"
 #include "plan/steps.h"
 #include "support/problems.h"
@@ -113,7 +114,7 @@ static int64_t seeks_by(const rs_problem *problem, const char *strategy, int64_t
         return INT64_MAX;
     }
     if (strcmp(strategy, "best") == 0 && problem->n_elements < 100000) {
-        assert_int_equal(rs_plan_check(problem, &plan, &err), RESPLIT_OK);
+        assert_int_equal(plan_check(problem, &plan, &err), RESPLIT_OK);
     }
     int64_t seeks = total_seeks(&plan.predicted);
     rs_plan_release(&plan);

@@ -11,6 +11,19 @@ typedef struct expectation {
     int64_t swap_size;
 } expectation;
 
+static void check(const expectation *e)
+{
+    rs_dtype dtype;
+    resplit_error err;
+    assert_works(rs_dtype_parse(e->text, &dtype, &err), err);
+    assert_string_equal(dtype.descr, e->descr);
+    assert_int_equal(dtype.itemsize, e->itemsize);
+    assert_int_equal(dtype.kind, e->kind);
+    assert_int_equal(dtype.byteorder, e->byteorder);
+    assert_int_equal(dtype.swap_size, e->swap_size);
+    rs_dtype_release(&dtype);
+}
+
 static void simple_types_have_numpys_size_and_spelling(void **state)
 {
     static const expectation all[] = {
@@ -33,15 +46,7 @@ static void simple_types_have_numpys_size_and_spelling(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        rs_dtype dtype;
-        resplit_error err;
-        assert_works(rs_dtype_parse(all[i].text, &dtype, &err), err);
-        assert_string_equal(dtype.descr, all[i].descr);
-        assert_int_equal(dtype.itemsize, all[i].itemsize);
-        assert_int_equal(dtype.kind, all[i].kind);
-        assert_int_equal(dtype.byteorder, all[i].byteorder);
-        assert_int_equal(dtype.swap_size, all[i].swap_size);
-        rs_dtype_release(&dtype);
+        check(&all[i]);
     }
 }
 
@@ -59,14 +64,7 @@ static void records_add_up_their_fields(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        rs_dtype dtype;
-        resplit_error err;
-        assert_works(rs_dtype_parse(all[i].text, &dtype, &err), err);
-        assert_string_equal(dtype.descr, all[i].descr);
-        assert_int_equal(dtype.itemsize, all[i].itemsize);
-        assert_int_equal(dtype.kind, 'V');
-        assert_int_equal(dtype.swap_size, 0);
-        rs_dtype_release(&dtype);
+        check(&all[i]);
     }
 }
 

@@ -309,25 +309,6 @@ static void nothing_and_zeros_are_zero(void **state_)
     assert_true(rs_fingerprint_box(&f, 2, &box, &view) == 0);
     view.base = NULL;
     assert_true(rs_fingerprint_box(&f, 2, &empty, &view) == 0);
-    assert_true(rs_fingerprint_constant(&f, 2, &box, "\0") == 0);
-    assert_true(rs_fingerprint_constant(&f, 2, &empty, "\1") == 0);
-}
-
-static void a_constant_box_needs_no_look_at_its_elements(void **state_)
-{
-    (void)state_;
-    const int64_t n_types = (int64_t)(sizeof types / sizeof types[0]);
-    for (int trial = 0; trial < 600; trial++) {
-        const type *t = &types[trial % n_types];
-        sample s = random_sample((int)random_in(0, 4), t, t->itemsize > 16 ? 100 : 3000);
-        memset(s.view.strides, 0, sizeof s.view.strides); /* every position is the same element */
-        rs_fingerprint f;
-        make(&s, &f);
-        uint64_t sum = rs_fingerprint_constant(&f, s.ndim, &s.box, s.view.base);
-        assert_true(sum == expected_of(t, s.ndim, &s.box, &s.view));
-        assert_true(sum == rs_fingerprint_box(&f, s.ndim, &s.box, &s.view));
-        free(s.memory);
-    }
 }
 
 /* ---- What is noticed ---- */
@@ -556,7 +537,6 @@ int main(void)
         cmocka_unit_test(every_way_of_walking_gives_the_same),
         cmocka_unit_test(parts_in_any_cut_and_order_add_up),
         cmocka_unit_test(nothing_and_zeros_are_zero),
-        cmocka_unit_test(a_constant_box_needs_no_look_at_its_elements),
         cmocka_unit_test(every_single_bit_is_noticed),
         cmocka_unit_test(signs_are_noticed),
         cmocka_unit_test(things_in_the_wrong_place_are_noticed),

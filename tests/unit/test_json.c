@@ -295,9 +295,6 @@ static void keys_and_booleans_are_what_they_say(void **state)
     assert_works(parse("{\"\\u0061/b\": true, \"c\": false, \"d\": 1}", &document, &err), err);
     const rs_json *root = rs_json_root(document);
     assert_true(rs_json_key_is(root->first, "a/b"));
-    assert_works(rs_json_add_key(root->first, &key, &err), err);
-    assert_string_equal(key.s, "a/b");
-    assert_fails(rs_json_add_key(root, &key, &err), RESPLIT_EFORMAT, err, "without a key");
     assert_fails(rs_json_add_string(root, &key, &err), RESPLIT_EFORMAT, err, "string is expected");
     assert_fails(rs_json_add_string(NULL, &key, &err), RESPLIT_EFORMAT, err, "not nothing");
     assert_true(rs_json_bool(root->first, &yes) && yes);

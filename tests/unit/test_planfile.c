@@ -4,6 +4,7 @@
 #include "support/problems.h"
 
 #include "base/path.h"
+#include "support/plan_check.h"
 #include "plan/planfile.h"
 
 static uint64_t seed = 7;
@@ -110,7 +111,7 @@ static void check_round(const rs_problem *problem, const rs_plan *plan)
         assert_true(is_same_axis(&rebuilt.buffer[d], &plan->buffer[d]));
     }
     if (plan->kind == RS_PLAN_BUFFERS) {
-        assert_works(rs_plan_check(problem, &rebuilt, &err), err);
+        assert_works(plan_check(problem, &rebuilt, &err), err);
     }
     rs_plan_release(&rebuilt);
     rs_planfile_release(&again);

@@ -3,6 +3,7 @@
  * test_validate.c - the proof without a walk, against the proof by a walk: what one accepts, the other must find sound, whatever
  * plan it is; and what is not a plan is refused, however large its numbers.
  */
+#include "support/plan_check.h"
 #include "support/problems.h"
 
 #include <setjmp.h>
@@ -73,7 +74,7 @@ static void what_it_accepts_is_proved_by_walking(void **unused)
         plan.kept = (uint32_t)random_in(0, random_in(0, 9) ? (1 << plan.ndim) - 1 : 31);
         if (rs_plan_validate(&problem, &plan, &err) == RESPLIT_OK) {
             assert_true(rs_plan_predict(&problem, &plan));
-            if (rs_plan_check(&problem, &plan, &err) != RESPLIT_OK) {
+            if (plan_check(&problem, &plan, &err) != RESPLIT_OK) {
                 fail_msg("problem %d: %s", i, err.message);
             }
             accepted++;

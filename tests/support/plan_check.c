@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * check.c - an independent proof that a plan does what it says. Walks every step and every element, with two bits for
+ * plan_check.c - an independent proof that a plan does what it says. Walks every step and every element, with two bits for
  * each: was it read, was it written. Shares no arithmetic with cost.c: runs are counted by looking for gaps.
  */
+#include "support/plan_check.h"
+
 #include "geometry/slices.h"
 #include "plan/steps.h"
 
@@ -199,7 +201,7 @@ static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan
     return compare("stretches", stretches, plan->spill.n_stretches, err);
 }
 
-resplit_status rs_plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
+resplit_status plan_check(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
     if (plan->kind == RS_PLAN_SPILL) {
         return check_spill(problem, plan, err);
