@@ -59,8 +59,9 @@ resplit_status resplit_plan_resume_part(const resplit_array *source, const respl
     RS_TRY(rs_api_kept_path(target->path, part, n_parts, path, err));
     RS_TRY(rs_path_parent(path, folder, err));
     RS_TRY(rs_path_join(folder, RS_JOURNAL_NAME, journal, err));
-    return access(journal, F_OK) == 0 ? load_kept(path, source, target, &which, out, err)
-                                      : RESPLIT_OK; /* without it there is nothing to go on with */
+    bool kept = access(journal, F_OK) == 0 /* else there is nothing to go on with */
+                && access(path, F_OK) == 0; /* it goes before the journal when everything is published */
+    return kept ? load_kept(path, source, target, &which, out, err) : RESPLIT_OK;
 }
 
 resplit_status resplit_plan_resume(const resplit_array *source, const resplit_array *target, resplit_plan **out,

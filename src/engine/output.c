@@ -40,6 +40,9 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
     RS_TRY(rs_parts_check_none(output, resume, err));
     if (resume) {
         RS_TRY(rs_part_look(output, id, earlier, done, &on_disk, &found, err));
+        if (*earlier == RS_EARLIER_NONE) { /* killed while it was made, or removed: of no use to anybody */
+            RS_TRY(rs_part_clear(output, false, err));
+        }
     }
     if (*earlier == RS_EARLIER_ALL) {
         return RESPLIT_OK;

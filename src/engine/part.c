@@ -59,10 +59,10 @@ static resplit_status remove_names(const rs_output *output, const char *const *n
 /* What says that the data is good goes before the data; or last, when that has its name, which says it as well. */
 resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err)
 {
-    static const char *const first[] = {RS_PARTS_NAME, NULL};
-    static const char *const names[] = {RS_JOURNAL_NAME,  RS_JOURNAL_NEW, RS_DATA_NAME, RS_SHARDS_NAME, RS_HEAD_NAME,
-                                        RS_UNPACKED_NAME, RS_PACKED_NAME, RS_OLD_NAME,  RS_PARTS_NEW,   NULL};
-    static const char *const last[] = {RS_PLAN_NAME, RS_PARTS_NAME, NULL};
+    static const char *const first[] = {RS_PARTS_NAME, RS_JOURNAL_NAME, NULL};
+    static const char *const names[] = {RS_JOURNAL_NEW, RS_DATA_NAME, RS_SHARDS_NAME, RS_HEAD_NAME, RS_UNPACKED_NAME,
+                                        RS_PACKED_NAME, RS_OLD_NAME,  RS_PARTS_NEW,   NULL};
+    static const char *const last[] = {RS_PLAN_NAME, RS_PARTS_NAME, RS_JOURNAL_NAME, NULL};
     if (!published) {
         RS_TRY(remove_names(output, first, err));
     }
@@ -272,15 +272,16 @@ resplit_status rs_part_look(rs_output *output, const rs_job_id *id, rs_earlier *
     if (!any) {
         return RESPLIT_OK;
     }
+    bool published = rs_part_was_published(output, found->token); /* then its plan may be removed, and does not matter */
     const char *what = found->problem != id->problem ? "was made for other arrays"
                        : found->source != id->source ? "was made from other data: the source was changed meanwhile"
-                       : found->plan != id->plan     ? "was made by another plan"
-                                                     : NULL;
+                       : found->plan != id->plan && !published ? "was made by another plan"
+                                                               : NULL;
     if (what != NULL) {
         return rs_fail(err, RESPLIT_EEXISTS, "what an earlier run left in '%s' %s: run without --resume to start anew",
                        output->own, what);
     }
-    if (rs_part_was_published(output, found->token)) {
+    if (published) {
         *earlier = RS_EARLIER_ALL;
     } else if (rs_part_is_there(output->data)) {
         *earlier = RS_EARLIER_PART;

@@ -10,6 +10,7 @@
  *     RESPLIT_FAIL_ERRNO   what it says
  *     RESPLIT_FAIL_SHORT   1: reads and writes do not fail but move about half of what was asked for
  *     RESPLIT_FAIL_LASTING 1: all that follow fail too, as on a disk that is full
+ *     RESPLIT_FAIL_KILL    1: the program does not come back from the call, nor is it made: SIGKILL
  *     RESPLIT_FAIL_SLEEP   so many microseconds are lost before each write, as on a slow disk
  */
 #undef _FORTIFY_SOURCE
@@ -18,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -48,7 +50,7 @@ static report *told; /* NULL: nothing is counted yet, or at all */
 static kind chosen = N_KINDS;
 static uint64_t chosen_at;
 static int chosen_errno;
-static bool is_short, is_lasting;
+static bool is_short, is_lasting, is_deadly;
 static unsigned slept_us;
 
 /* libc's own names: to look malloc up would take memory. */
@@ -73,6 +75,7 @@ __attribute__((constructor)) static void begin(void)
     chosen_errno = (int)watch_number("RESPLIT_FAIL_ERRNO", EIO);
     is_short = watch_number("RESPLIT_FAIL_SHORT", 0) != 0;
     is_lasting = watch_number("RESPLIT_FAIL_LASTING", 0) != 0;
+    is_deadly = watch_number("RESPLIT_FAIL_KILL", 0) != 0;
     slept_us = (unsigned)watch_number("RESPLIT_FAIL_SLEEP", 0);
     int fd = REAL(open)(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || REAL(ftruncate)(fd, (off_t)sizeof *told) != 0) {
@@ -98,6 +101,9 @@ static bool is_hit(kind what)
         return false;
     }
     (void)atomic_fetch_add(&told->fired, 1);
+    if (is_deadly) {
+        (void)raise(SIGKILL);
+    }
     return true;
 }
 

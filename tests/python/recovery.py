@@ -172,8 +172,8 @@ class Workspace:
             assert "is there already" in done.stderr, (context, done.stderr)
         else:
             assert done.returncode == 0, (context, done.returncode, done.stderr)
-            beside = set(os.listdir(folder)) - self.before - {self.problem.place}
-            if not self.able.resume:  # a kill while the temporary file still has a name
-                beside = {name for name in beside if not name.startswith("resplit-spill-")}
-            assert not beside, (context, beside)
+        beside = set(os.listdir(folder)) - self.before - {self.problem.place}
+        if not self.able.resume:  # a kill while the temporary file still has a name
+            beside = {name for name in beside if not name.startswith("resplit-spill-")}
+        assert not beside, (context, beside)
         assert self.problem.found(folder) == "new", context

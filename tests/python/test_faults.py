@@ -37,6 +37,13 @@ class Fault:
         return f"{self.kind} {how}{' and all after it' if self.lasting else ''}"
 
 
+class Kill(Fault):
+    """The program ends before the n-th call of a kind."""
+
+    def env(self, n):
+        return {**super().env(n), "RESPLIT_FAIL_KILL": "1"}
+
+
 def faults_of(kind):
     yield Fault(kind)
     if kind in ("write", "fsync", "alloc", "open", "unlink"):
@@ -167,3 +174,23 @@ def test_the_shim_sees_the_calls_of_a_run(shimmed):
     n_target = 4 * 2 * 3
     assert calls["write"] >= n_target and calls["open"] >= 27 + n_target and calls["read"] >= 27
     assert calls["rename"] >= 1 and calls["fsync"] >= 1 and calls["mkdir"] >= 1 and calls["alloc"] >= 10
+
+
+@no_preload
+@pytest.mark.timeout(7200 if FULL else 600)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "alloc"])
+@pytest.mark.parametrize("shimmed", CASES, indirect=True)
+def test_killed_at_a_call_and_resumed(shimmed, kind):
+    """Also while the output gets its name, and while what it grew in is removed: then only that is left to do."""
+    space = shimmed.space
+    space.reset()
+    done, calls, _ = shimmed()
+    assert done.returncode == 0, done.stderr
+    for n in chosen(calls[kind]):
+        space.reset()
+        done, _, fired = shimmed(Kill(kind).env(n))
+        context = f"killed at {kind} {n} of {calls[kind]}"
+        if fired:
+            assert done.returncode == -9, (context, done.stderr)
+            assert space.problem.found(space.folder) in (("old", "new") if space.problem.old else ("nothing", "new")), context
+            space.go_on(context)
