@@ -71,7 +71,7 @@ static resplit_status add_variant(rs_options *options, const rs_problem *problem
     return RESPLIT_OK;
 }
 
-/* Without leftovers there is nothing to keep; with leftovers there is the choice. */
+/* Without leftovers there is nothing to keep; with leftovers there is the choice, unless blocks are only written whole. */
 static resplit_status add_axis(rs_options *options, const rs_problem *problem, int d, const rs_axis *axis,
                                resplit_error *err)
 {
@@ -80,8 +80,11 @@ static resplit_status add_axis(rs_options *options, const rs_problem *problem, i
     }
     rs_plan plan = {.ndim = problem->ndim};
     plan.buffer[d] = *axis;
-    RS_TRY(add_variant(options, problem, d, axis, false, err));
-    return rs_plan_leftover(problem, &plan, d) > 0 ? add_variant(options, problem, d, axis, true, err) : RESPLIT_OK;
+    bool left_over = rs_plan_leftover(problem, &plan, d) > 0;
+    if (!left_over || !problem->target.atomic) {
+        RS_TRY(add_variant(options, problem, d, axis, false, err));
+    }
+    return left_over ? add_variant(options, problem, d, axis, true, err) : RESPLIT_OK;
 }
 
 /* ---- Families ------------------------------------------------------------------------------ */

@@ -225,13 +225,28 @@ static void take_chosen(search *s, const int *loop)
     rs_plan_release(&plan);
 }
 
+/* Can what is chosen be better, as it holds so many elements? It costs a lot to find out whether it is. */
+static bool is_worth(const search *s, double price, int64_t peak)
+{
+    const resplit_cost *best = &s->best->predicted;
+    int64_t bytes = rs_mul_most(peak, s->problem->itemsize);
+    if (!s->found) {
+        return true;
+    }
+    if (s->thrifty) {
+        return bytes < best->peak_bytes;
+    }
+    return price < best_price(s) || (price == best_price(s) && bytes < best->held_bytes);
+}
+
 static void try_leaf(search *s)
 {
     int loop[RS_MAX_NDIM] = {0};
     int64_t peak;
-    s->ties += s->found && price_so_far(s) == best_price(s);
+    double price = price_so_far(s);
+    s->ties += s->found && price == best_price(s);
     (void)order_loops(s, loop, &peak);
-    if (peak <= s->limit) {
+    if (peak <= s->limit && is_worth(s, price, peak)) {
         take_chosen(s, loop);
     }
 }
