@@ -168,88 +168,6 @@ resplit_status rs_api_check_readable(const resplit_array *array, resplit_error *
                                  rs_api_name(array), why->message);
 }
 
-/* A target knows what is cast to its type, and a source of another type has other values. */
-static resplit_status check_cast(const resplit_array *source, const resplit_array *target, resplit_error *err)
-{
-    const rs_element *from = &target->cast.from;
-    bool same = from->kind == source->dtype.kind && from->itemsize == source->dtype.itemsize
-                && from->byteorder == source->dtype.byteorder;
-    return same || target->cast.kind == RS_CAST_NONE
-               ? RESPLIT_OK
-               : rs_fail(err, RESPLIT_EINVAL,
-                         "this target casts elements of type '%c%c%lld', but the source has '%.100s'", from->byteorder,
-                         from->kind, (long long)from->itemsize, source->dtype.descr);
-}
-
-/* The next way to stage two arrays, from 0 on; false: there are no more. */
-static bool next_unpacked(const resplit_array *source, const resplit_array *target, uint32_t *unpacked)
-{
-    uint32_t both = RS_UNPACKED_SOURCE | RS_STREAMED_SOURCE;
-    uint32_t can = (rs_array_can_be_plain(source) ? RS_UNPACKED_SOURCE : 0U)
-                   | (rs_array_can_be_plain(source) && source->info.n_blocks == 1 ? RS_STREAMED_SOURCE : 0U)
-                   | (rs_array_can_be_plain(target) ? RS_UNPACKED_TARGET : 0U);
-    do {
-        *unpacked = ((*unpacked | ~can) + 1) & can; /* counts through the subsets */
-    } while ((*unpacked & both) == both);
-    return *unpacked != 0;
-}
-
-/* An empty partition has no blocks; and for plan and run a virtual target is an array without elements: nothing is moved. */
-resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                             rs_problem *out, resplit_error *err)
-{
-    const rs_box *box = part->part > 0 ? &part->share.box : NULL;
-    bool nothing = rs_array_is_virtual(target) || (box != NULL && part->share.n_target == 0);
-    if (!nothing) {
-        return rs_problem_make(&source->layout, &target->layout, target->origin, box, out, err);
-    }
-    *out = (rs_problem){.ndim = target->layout.ndim, .itemsize = target->layout.itemsize};
-    out->source = source->layout;
-    out->target = target->layout;
-    for (int d = 0; d < out->ndim; d++) {
-        out->source.axis[d] = out->target.axis[d] = rs_axis_even(0, 1);
-    }
-    return RESPLIT_OK;
-}
-
-uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                              uint64_t hash)
-{
-    uint32_t unpacked = 0;
-    bool same = false;
-    do {
-        rs_problem problem;
-        if (rs_api_window(source, target, part, &problem, NULL) == RESPLIT_OK) {
-            rs_problem_unpack(&problem, unpacked);
-            same = rs_problem_hash(&problem) == hash;
-            rs_problem_release(&problem);
-        }
-    } while (!same && next_unpacked(source, target, &unpacked));
-    return same ? unpacked : 0;
-}
-
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                              bool copy, uint32_t unpacked, rs_problem *out, resplit_error *err)
-{
-    RS_TRY(check_cast(source, target, err));
-    RS_TRY(rs_api_window(source, target, part, out, err));
-    rs_problem_unpack(out, unpacked);
-    out->verbatim = rs_array_is_virtual(target) || (copy && unpacked == 0 && rs_array_is_verbatim(source, target));
-    if (out->verbatim) { /* nothing is decoded or encoded */
-        out->source.coding = (rs_coding){.ratio = source->layout.coding.ratio};
-        out->target.coding = out->source.coding;
-        return RESPLIT_OK;
-    }
-    resplit_status rc = rs_api_check_readable(source, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_api_check_readable(target, err);
-    }
-    if (rc != RESPLIT_OK) {
-        rs_problem_release(out);
-    }
-    return rc;
-}
-
 static bool may_copy(const char *strategy)
 {
     return strategy == NULL || strcmp(strategy, "auto") == 0 || strcmp(strategy, "copy") == 0;
@@ -268,9 +186,10 @@ static resplit_status plan_problem(const rs_problem *problem, const rs_request *
     return RESPLIT_OK;
 }
 
-static resplit_status make_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                                    const rs_request *request, uint32_t unpacked, resplit_plan **out,
-                                    resplit_error *err)
+/* *out is NULL, without an error, when no plan that is seen so can be better than `best`. */
+static resplit_status make_seen(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                                const rs_request *request, uint32_t seen, const resplit_plan *best, resplit_plan **out,
+                                resplit_error *err)
 {
     resplit_plan *plan = calloc(1, sizeof *plan);
     *out = NULL;
@@ -279,15 +198,15 @@ static resplit_status make_unpacked(const resplit_array *source, const resplit_a
     }
     plan->part = part->part;
     plan->n_parts = part->n_parts;
-    resplit_status rc =
-        rs_api_problem(source, target, part, may_copy(request->strategy), unpacked, &plan->problem, err);
-    if (rc == RESPLIT_OK) {
+    resplit_status rc = rs_api_problem(source, target, part, may_copy(request->strategy), seen, &plan->problem, err);
+    bool tried = rc == RESPLIT_OK && (best == NULL || !rs_plan_is_hopeless(&plan->problem, request, &best->plan));
+    if (tried) {
         rc = plan_problem(&plan->problem, request, &plan->plan, err);
     }
-    if (rc == RESPLIT_OK) {
+    if (tried && rc == RESPLIT_OK) {
         rc = rs_api_summarize(plan, request->device != NULL ? request->device : rs_device_find("ssd"), err);
     }
-    if (rc != RESPLIT_OK) {
+    if (!tried || rc != RESPLIT_OK) {
         resplit_plan_free(plan);
         return rc;
     }
@@ -295,27 +214,36 @@ static resplit_status make_unpacked(const resplit_array *source, const resplit_a
     return RESPLIT_OK;
 }
 
-/* In memory, as a whole, or through files. What needs least is told if none fits. */
+/* What needs less memory is the better advice. */
+static bool is_better_advice(const resplit_error *why, const resplit_error *than)
+{
+    return than->code == RESPLIT_OK
+           || (why->code == RESPLIT_EBUDGET
+               && (than->code != RESPLIT_EBUDGET || why->needed_bytes < than->needed_bytes));
+}
+
+/* Of all ways to see the blocks. What needs least is told if none fits. */
 resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                                 const rs_request *request, resplit_plan **out, resplit_error *err)
 {
     resplit_error least = {.code = RESPLIT_OK};
-    uint32_t unpacked = 0;
+    uint32_t ways = rs_api_ways(source, target), seen = RS_NO_WAY;
     *out = NULL;
-    do {
+    while (rs_api_next_way(ways, &seen)) {
         resplit_plan *plan = NULL;
         resplit_error why = {.code = RESPLIT_OK};
-        resplit_status rc = make_unpacked(source, target, part, request, unpacked, &plan, &why);
-        if (rc == RESPLIT_OK && plan != NULL && (*out == NULL || plan->plan.seconds < (*out)->plan.seconds)) {
+        resplit_status rc = make_seen(source, target, part, request, seen, *out, &plan, &why);
+        if (rc == RESPLIT_OK && plan != NULL
+            && (*out == NULL || rs_plan_is_cheaper(request, &plan->plan, &(*out)->plan))) {
             resplit_plan_free(*out);
             *out = plan;
         } else {
             resplit_plan_free(plan);
         }
-        if (rc != RESPLIT_OK && (least.code == RESPLIT_OK || why.needed_bytes < least.needed_bytes)) {
+        if (rc != RESPLIT_OK && is_better_advice(&why, &least)) {
             least = why;
         }
-    } while (next_unpacked(source, target, &unpacked));
+    }
     return *out != NULL ? RESPLIT_OK : rs_fail_with(err, &least);
 }
 
@@ -418,8 +346,7 @@ resplit_status rs_api_check_belongs(const resplit_plan *plan, const resplit_arra
     rs_problem problem;
     rs_api_part part;
     RS_TRY(rs_api_find_part(source, target, plan->part, plan->n_parts, &part, err));
-    RS_TRY(rs_api_window(source, target, &part, &problem, err));
-    rs_problem_unpack(&problem, plan->problem.unpacked);
+    RS_TRY(rs_api_see(source, target, &part, plan->problem.seen, &problem, err));
     bool same = rs_problem_hash(&problem) == plan->summary.problem_hash;
     rs_problem_release(&problem);
     return same ? RESPLIT_OK : rs_fail(err, RESPLIT_EINVAL, "this plan was made for other arrays");

@@ -29,21 +29,30 @@ typedef struct rs_api_part {
 resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                              rs_problem *out, resplit_error *err);
 
+/* The same, in one of the ways to see their blocks: a set of those in problem.h. */
+resplit_status rs_api_see(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                          uint32_t seen, rs_problem *out, resplit_error *err);
+
 /*
- * What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. unpacked:
- * sides, of those that can be, whose compressed blocks go through files where they are plain.
+ * What there is for two arrays: compressed files as plain ones, or as streams; blocks at the border of an array whole, unless all are
+ * copied as they are. And the next subset of it: all after RS_NO_WAY, none at last; false: there are no more.
  */
-resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                              bool copy, uint32_t unpacked, rs_problem *out, resplit_error *err);
+#define RS_NO_WAY UINT32_MAX
+uint32_t rs_api_ways(const resplit_array *source, const resplit_array *target);
+bool rs_api_next_way(uint32_t ways, uint32_t *seen);
 
 /* The way in which the problem of two arrays has this hash; 0, too, if none has. */
-uint32_t rs_api_find_unpacked(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
-                              uint64_t hash);
+uint32_t rs_api_find_seen(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                          uint64_t hash);
+
+/* What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. */
+resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
+                              bool copy, uint32_t seen, rs_problem *out, resplit_error *err);
 
 /* What is asked of the planner, on this machine. */
 rs_request rs_api_request(const resplit_plan_options *options);
 
-/* Of the ways to see compressed blocks the plan that is fastest. */
+/* Of the ways to see blocks the plan that is fastest. */
 resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                                 const rs_request *request, resplit_plan **out, resplit_error *err);
 

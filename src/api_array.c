@@ -61,7 +61,7 @@ static rs_view view_of(const resplit_array *array, const int64_t *shape, void *m
     return view;
 }
 
-static resplit_status read_as(const resplit_array *array, const int64_t *start, const int64_t *shape, uint32_t unpacked,
+static resplit_status read_as(const resplit_array *array, const int64_t *start, const int64_t *shape, uint32_t seen,
                               int64_t memory, const resplit_run_options *options, const rs_view *out,
                               resplit_error *err)
 {
@@ -69,7 +69,7 @@ static resplit_status read_as(const resplit_array *array, const int64_t *start, 
     rs_plan plan = {0};
     rs_request request = {.strategy = "copy", .memory = memory};
     RS_TRY(rs_problem_make_reading(&array->layout, start, shape, &problem, err));
-    rs_problem_unpack(&problem, unpacked);
+    rs_problem_see(&problem, seen);
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_read(&problem, &plan, array, options, out, err);

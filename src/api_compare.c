@@ -45,7 +45,7 @@ static resplit_status compare_so(const manner *how, const resplit_array *a, cons
     rs_plan plan = {0};
     rs_request request = {.strategy = how->strategy, .memory = memory, .n_staging = 2};
     RS_TRY(rs_problem_make(&a->layout, &b->layout, origin, NULL, &problem, err));
-    rs_problem_unpack(&problem, how->streamed);
+    rs_problem_see(&problem, how->streamed);
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_compare(&problem, &plan, a, b, options, out, err);
@@ -141,7 +141,7 @@ static resplit_status fingerprint_so(uint32_t streamed, const resplit_array *arr
     rs_plan plan = {0};
     rs_request request = {.strategy = "copy", .memory = memory};
     RS_TRY(rs_problem_make_reading(&array->layout, origin, array->info.shape, &problem, err));
-    rs_problem_unpack(&problem, streamed);
+    rs_problem_see(&problem, streamed);
     resplit_status rc = rs_plan_make(&problem, &request, &plan, err);
     if (rc == RESPLIT_OK) {
         rc = rs_run_fingerprint(&problem, &plan, array, options, out, err);

@@ -299,8 +299,8 @@ resplit_status rs_api_load_plan(const char *path, const rs_planfile *file, const
     plan->n_parts = file->n_parts;
     resplit_status rc = rs_api_find_part(source, target, file->part, file->n_parts, &part, err);
     if (rc == RESPLIT_OK) {
-        uint32_t unpacked = rs_api_find_unpacked(source, target, &part, file->problem_hash);
-        rc = rs_api_problem(source, target, &part, copy, unpacked, &plan->problem, err);
+        uint32_t seen = rs_api_find_seen(source, target, &part, file->problem_hash);
+        rc = rs_api_problem(source, target, &part, copy, seen, &plan->problem, err);
     }
     if (rc == RESPLIT_OK) {
         rc = rebuild(path, file, plan, err);

@@ -11,8 +11,8 @@ static resplit_status check_is_for(const char *path, const rs_planfile *file, co
                                    const resplit_array *target, const rs_api_part *part, resplit_error *err)
 {
     rs_problem problem;
-    RS_TRY(rs_api_window(source, target, part, &problem, err));
-    rs_problem_unpack(&problem, rs_api_find_unpacked(source, target, part, file->problem_hash));
+    uint32_t seen = rs_api_find_seen(source, target, part, file->problem_hash);
+    RS_TRY(rs_api_see(source, target, part, seen, &problem, err));
     bool same =
         file->part == part->part && file->n_parts == part->n_parts && rs_problem_hash(&problem) == file->problem_hash;
     rs_problem_release(&problem);
@@ -59,7 +59,7 @@ resplit_status resplit_plan_resume_part(const resplit_array *source, const respl
     RS_TRY(rs_api_kept_path(target->path, part, n_parts, path, err));
     RS_TRY(rs_path_parent(path, folder, err));
     RS_TRY(rs_path_join(folder, RS_JOURNAL_NAME, journal, err));
-    bool kept = access(journal, F_OK) == 0 /* else there is nothing to go on with */
+    bool kept = access(journal, F_OK) == 0  /* else there is nothing to go on with */
                 && access(path, F_OK) == 0; /* it goes before the journal when everything is published */
     return kept ? load_kept(path, source, target, &which, out, err) : RESPLIT_OK;
 }

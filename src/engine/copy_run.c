@@ -121,9 +121,9 @@ static resplit_status check_run(rs_run *run, const rs_output *output, resplit_er
         != NULL) { /* also of a region, and when an earlier run had read it all: the checksum is at the end */
         RS_TRY(rs_stream_finish(run->stream, rs_files_bytes(&run->sources, first), run->options, err));
     }
-    return (run->problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_pack_target(
+    return (run->problem->seen & RS_UNPACKED_TARGET) != 0 ? rs_pack_target(
                run->problem, run->target, output->data, run->plan->memory, run->options, &run->actual, err)
-                                                              : RESPLIT_OK;
+                                                          : RESPLIT_OK;
 }
 
 /* What was copied as it is, or is virtual, was not looked at, and has the fingerprint that it had, if that is all of it. */
@@ -231,7 +231,7 @@ static resplit_status open_source(rs_run *run, opened *o, const char *temp, cons
                                   resplit_error *err)
 {
     static const int64_t first[RS_MAX_NDIM];
-    uint32_t how = run->problem->unpacked;
+    uint32_t how = run->problem->seen;
     const resplit_array *source = run->source;
     if ((how & RS_UNPACKED_SOURCE) != 0) {
         run->source = &o->unpacked.array;
@@ -273,6 +273,13 @@ void rs_run_tell(const rs_run *run, resplit_result *result)
     result->io = run->io_name;
 }
 
+resplit_status rs_run_see(uint32_t seen, const resplit_array **source, const resplit_array **target,
+                          resplit_array views[2], resplit_error *err)
+{
+    RS_TRY(rs_array_see_whole(source, (seen & RS_WHOLE_SOURCE) != 0, false, &views[0], err));
+    return rs_array_see_whole(target, (seen & RS_WHOLE_TARGET) != 0, true, &views[1], err);
+}
+
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
                            const resplit_array *target, const rs_member *member, const char *temp,
                            const rs_text *plan_text, const resplit_run_options *options, resplit_result *result,
@@ -280,8 +287,9 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
 {
     rs_output output = RS_NO_OUTPUT;
     opened o = {.unpacked = {.folder = ""}};
-    resplit_array plain;
-    if ((problem->unpacked & RS_UNPACKED_TARGET) != 0) {
+    resplit_array plain, views[2];
+    RS_TRY(rs_run_see(problem->seen, &source, &target, views, err));
+    if ((problem->seen & RS_UNPACKED_TARGET) != 0) {
         rs_array_plain(target, &plain);
         target = &plain;
     }

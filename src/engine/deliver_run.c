@@ -51,7 +51,8 @@ static resplit_status give_whole(rs_worker *worker, const rs_step *step, const r
 /* What is more than blocks, each of which says all of itself. */
 static resplit_status check_deliverable(const rs_problem *problem, const resplit_array *target, resplit_error *err)
 {
-    const char *why = problem->unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
+    uint32_t unpacked = problem->seen & ~(uint32_t)(RS_WHOLE_SOURCE | RS_WHOLE_TARGET);
+    const char *why = unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
                       : rs_array_is_sharded(target) && !rs_array_is_sealed(target) ? "has shards"
                       : rs_array_is_virtual(target)                                ? "is virtual"
                       : problem->verbatim                                          ? "is copied as it is stored"
@@ -68,6 +69,8 @@ resplit_status rs_run_deliver(const rs_problem *problem, const rs_plan *plan, co
                               const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
     delivery d = {.take = take, .payload = payload};
+    resplit_array views[2];
+    RS_TRY(rs_run_see(problem->seen, &source, &target, views, err));
     rs_run run = {.problem = problem,
                   .plan = plan,
                   .source = source,

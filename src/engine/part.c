@@ -272,7 +272,8 @@ resplit_status rs_part_look(rs_output *output, const rs_job_id *id, rs_earlier *
     if (!any) {
         return RESPLIT_OK;
     }
-    bool published = rs_part_was_published(output, found->token); /* then its plan may be removed, and does not matter */
+    bool published =
+        rs_part_was_published(output, found->token); /* then its plan may be removed, and does not matter */
     const char *what = found->problem != id->problem ? "was made for other arrays"
                        : found->source != id->source ? "was made from other data: the source was changed meanwhile"
                        : found->plan != id->plan && !published ? "was made by another plan"

@@ -35,7 +35,7 @@ resplit_status rs_run_read(const rs_problem *problem, const rs_plan *plan, const
     rs_view to = *out;
     rs_stream stream;
     resplit_array plain;
-    bool streamed = (problem->unpacked & RS_STREAMED_SOURCE) != 0;
+    bool streamed = (problem->seen & RS_STREAMED_SOURCE) != 0;
     if (streamed) {
         rs_array_plain(array, &plain);
         array = &plain;

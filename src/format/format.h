@@ -267,6 +267,14 @@ static inline bool rs_array_can_be_plain(const resplit_array *array)
     return array->encoded && array->nifti != NULL;
 }
 
+/*
+ * Are blocks at the border of the array, which are stored as long as all others, cut into runs by it? To read or write them whole is
+ * one access. *array becomes a view of it that has only whole blocks, if `whole`; it borrows everything.
+ */
+bool rs_array_can_be_whole(const resplit_array *array);
+resplit_status rs_array_see_whole(const resplit_array **array, bool whole, bool as_target, resplit_array *view,
+                                  resplit_error *err);
+
 /* Bytes before the data of a block; of an encoded one, when it is decoded. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 

@@ -121,7 +121,14 @@ resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, 
     if (hdf5->inside != NULL || hdf5->through) {
         return RESPLIT_OK;
     }
-    const rs_hdf5_chunk *chunk = &hdf5->chunk[rs_layout_block_number(&array->layout, index)];
+    int64_t number = rs_layout_block_number(&array->layout, index);
+    rs_hdf5_chunk plain = {.bytes = 0};
+    if (hdf5->chunk == NULL && array->offsets[number] >= 0) { /* without filters, but seen as whole */
+        rs_box stored = rs_layout_stored(&array->layout, index);
+        plain.offset = array->offsets[number];
+        plain.bytes = rs_box_volume(array->layout.ndim, &stored) * array->dtype.itemsize;
+    }
+    const rs_hdf5_chunk *chunk = hdf5->chunk != NULL ? &hdf5->chunk[number] : &plain;
     *out =
         (rs_place){.missing = chunk->bytes == 0, .offset = chunk->offset, .bytes = chunk->bytes, .skip = chunk->skip};
     return out->missing || chunk->bytes <= size - chunk->offset

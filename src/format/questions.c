@@ -65,6 +65,9 @@ resplit_status rs_array_block_name(const resplit_array *array, const int64_t *in
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
 {
     int64_t own[RS_MAX_NDIM];
+    if (array->hdf5 != NULL && array->encoded) { /* also where a plain one is seen so: what is decoded has no head */
+        return 0;
+    }
     if (array->offsets == NULL && array->stride == 0) {
         return array->data_offset;
     }
@@ -112,6 +115,26 @@ void rs_array_plain(const resplit_array *array, resplit_array *out)
     *out = *array;
     out->encoded = out->layout.atomic = false;
     out->layout.coding = (rs_coding){.item = array->layout.coding.item};
+}
+
+bool rs_array_can_be_whole(const resplit_array *array)
+{
+    bool chunks = array->zarr != NULL || (array->hdf5 != NULL && array->offsets != NULL); /* of HDF5: a source */
+    return chunks && !array->encoded && array->of == NULL && array->info.n_elements > 0
+           && rs_layout_runs(&array->layout) > array->info.n_blocks;
+}
+
+resplit_status rs_array_see_whole(const resplit_array **array, bool whole, bool as_target, resplit_array *view,
+                                  resplit_error *err)
+{
+    if (!whole) {
+        return RESPLIT_OK;
+    }
+    *view = **array;
+    *array = view;
+    view->encoded = true;
+    view->most_stored = rs_layout_longest(&view->layout) * view->dtype.itemsize;
+    return rs_array_set_coding(view, as_target, view->most_stored, 1, err);
 }
 
 /* ---- Shards ------------------------------------------------------------------------------------ */

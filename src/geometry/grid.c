@@ -149,6 +149,29 @@ int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_bo
     return items == 0 ? 0 : runs;
 }
 
+static bool is_cut(const rs_axis *axis, int64_t i)
+{
+    rs_span span = rs_axis_span(axis, i), stored = rs_axis_stored(axis, i);
+    return span.lo != stored.lo || span.hi != stored.hi;
+}
+
+/* As above: what is cut first along axis d, from the fastest on, has a run for every index of the slower ones. */
+int64_t rs_layout_runs(const rs_layout *layout)
+{
+    int64_t runs = 0, uncut = 1; /* blocks, along the axes so far */
+    for (int i = layout->ndim - 1; i >= 0; i--) {
+        const rs_axis *axis = &layout->axis[layout->order[i]];
+        int64_t n_cut = axis->n > 0 && is_cut(axis, 0), slower = 1;
+        n_cut += axis->n > 1 && is_cut(axis, axis->n - 1);
+        for (int j = 0; j < i; j++) {
+            slower = rs_mul_most(slower, layout->axis[layout->order[j]].extent);
+        }
+        runs = rs_add_most(runs, rs_mul_most(rs_mul_most(uncut, n_cut), slower));
+        uncut = rs_mul_most(uncut, axis->n - n_cut);
+    }
+    return rs_add_most(runs, uncut);
+}
+
 void rs_box_strides(int ndim, const int *order, const rs_box *box, int64_t *strides)
 {
     int64_t stride = 1;

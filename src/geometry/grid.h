@@ -78,6 +78,9 @@ void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, in
  */
 int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_box *box, int64_t *run_items);
 
+/* Contiguous runs of all blocks together, each as far as it lies in the window: accesses that it takes to see every element once. */
+int64_t rs_layout_runs(const rs_layout *layout);
+
 /* Element strides of a box stored by itself in `order`. */
 void rs_box_strides(int ndim, const int *order, const rs_box *box, int64_t *strides);
 

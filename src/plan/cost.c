@@ -341,7 +341,7 @@ void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *devic
     const int64_t n_blocks[2] = {problem->n_source, problem->n_target};
     resplit_cost *cost = &plan->predicted, more = {0};
     for (int i = 0; i < 2; i++) {
-        if ((problem->unpacked >> i & 1) == 0) {
+        if ((problem->seen >> i & 1) == 0) {
             continue;
         }
         int64_t bytes = stored_bytes(sides[i]);
@@ -352,10 +352,10 @@ void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *devic
         more.temp_bytes += bytes;
         plan->seconds += (double)bytes / speed[i];
     }
-    if ((problem->unpacked & RS_STREAMED_SOURCE) != 0) {
+    if ((problem->seen & RS_STREAMED_SOURCE) != 0) {
         plan->seconds += (double)stored_bytes(&problem->source) / speed[0];
     }
-    if ((problem->unpacked & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) == 0) {
+    if ((problem->seen & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) == 0) {
         return;
     }
     plan->seconds += rs_device_seconds(device, &more, false);
@@ -364,8 +364,8 @@ void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *devic
     cost->bytes_read = rs_add_most(cost->bytes_read, more.bytes_read);
     cost->bytes_written = rs_add_most(cost->bytes_written, more.bytes_written);
     cost->temp_bytes = rs_add_most(cost->temp_bytes, more.temp_bytes);
-    cost->peak_bytes = (problem->unpacked & RS_UNPACKED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
-                                                                     : rs_max(cost->peak_bytes, RS_UNPACKED_BYTES);
+    cost->peak_bytes = (problem->seen & RS_UNPACKED_TARGET) != 0 ? rs_max(cost->peak_bytes, plan->memory)
+                                                                 : rs_max(cost->peak_bytes, RS_UNPACKED_BYTES);
 }
 
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err)

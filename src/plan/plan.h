@@ -106,6 +106,10 @@ resplit_cost rs_plan_floor(const rs_problem *problem);
 /* Its seconds, with what is stored as it is stored and codecs on all processors of the request. */
 double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *request);
 
+/* Is even the least that a plan of this problem can take more than `best` does? And is `a` cheaper by what the request minimizes? */
+bool rs_plan_is_hopeless(const rs_problem *problem, const rs_request *request, const rs_plan *best);
+bool rs_plan_is_cheaper(const rs_request *request, const rs_plan *a, const rs_plan *b);
+
 /* Two plans with the same hash unroll to the same steps. */
 uint64_t rs_plan_hash(const rs_plan *plan);
 

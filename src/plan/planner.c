@@ -221,6 +221,25 @@ double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *reques
     return seconds_in_all(problem, request, &floor);
 }
 
+bool rs_plan_is_hopeless(const rs_problem *problem, const rs_request *request, const rs_plan *best)
+{
+    rs_plan least = {.predicted = rs_plan_floor(problem), .n_workers = RS_MOST_WORKERS};
+    if (!problem->source.atomic && !problem->source.in_memory) {
+        least.predicted.read_seeks = rs_layout_runs(&problem->source);
+    }
+    if (!problem->target.atomic) {
+        least.predicted.write_seeks = rs_layout_runs(&problem->target);
+    }
+    measure *const *by = find_measure(request->minimize);
+    return by != NULL && by[0] == seconds_of && seconds_in_all(problem, request, &least) >= best->seconds;
+}
+
+bool rs_plan_is_cheaper(const rs_request *request, const rs_plan *a, const rs_plan *b)
+{
+    measure *const *by = find_measure(request->minimize);
+    return by != NULL && is_cheaper(by, a, b);
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static resplit_status propose(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
@@ -361,7 +380,7 @@ resplit_status rs_plan_make(const rs_problem *problem, const rs_request *request
         return rs_fail(err, RESPLIT_EINVAL, "cannot minimize '%s': choose seconds, seeks, bytes or memory",
                        request->minimize);
     }
-    if ((problem->unpacked & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) != 0 && request->memory < RS_UNPACKED_BYTES) {
+    if ((problem->seen & (RS_UNPACKED_SOURCE | RS_UNPACKED_TARGET)) != 0 && request->memory < RS_UNPACKED_BYTES) {
         resplit_status rc = rs_fail(
             err, RESPLIT_EBUDGET, "blocks are compressed, which needs at least %d bytes of memory", RS_UNPACKED_BYTES);
         if (err != NULL) {

@@ -94,18 +94,18 @@ void rs_problem_release(rs_problem *problem)
     *problem = (rs_problem){0};
 }
 
-void rs_problem_unpack(rs_problem *problem, uint32_t unpacked)
+void rs_problem_see(rs_problem *problem, uint32_t seen)
 {
     rs_layout *sides[2] = {&problem->source, &problem->target};
-    problem->unpacked = unpacked;
+    problem->seen = seen;
     for (int i = 0; i < 2; i++) {
-        if ((unpacked >> i & 1) != 0) {
+        if ((seen >> i & 1) != 0) {
             sides[i]->atomic = false;
             sides[i]->coding = (rs_coding){.item = sides[i]->coding.item};
         }
     }
     for (int i = 0; i < 2; i++) {
-        if ((unpacked & (i == 0 ? RS_STREAMED_SOURCE : RS_STREAMED_TARGET)) != 0) {
+        if ((seen & (i == 0 ? RS_STREAMED_SOURCE : RS_STREAMED_TARGET)) != 0) {
             sides[i]->atomic = false;
             sides[i]->sequential = true;
             sides[i]->coding = (rs_coding){.coder = RS_STREAM_BYTES, .ratio = sides[i]->coding.ratio};
@@ -150,6 +150,6 @@ uint64_t rs_problem_hash(const rs_problem *problem)
         hash = rs_mix(rs_mix(hash, problem->shape[d]), problem->source_index[d]);
         hash = problem->start[d] != 0 ? rs_mix(rs_mix(hash, d), problem->start[d]) : hash;
     }
-    hash = problem->unpacked != 0 ? rs_mix(hash, problem->unpacked) : hash;
+    hash = problem->seen != 0 ? rs_mix(hash, problem->seen) : hash;
     return mix_layout(mix_layout(hash, &problem->source), &problem->target);
 }

@@ -23,15 +23,17 @@ typedef struct rs_problem {
     int64_t start[RS_MAX_NDIM];        /* where it lies in the whole target: the same                 */
     int64_t n_source, n_target;        /* blocks                                                     */
     int64_t *cuts;                     /* owned; what uneven axes borrow                             */
-    uint32_t unpacked; /* RS_UNPACKED_: blocks are compressed, but seen as plain: see unpack.h of the engine */
-    bool verbatim;     /* stored bytes of a block mean the same on both sides: they can be copied */
+    uint32_t seen; /* in which way blocks are seen that could be seen in another: a set of those below */
+    bool verbatim; /* stored bytes of a block mean the same on both sides: they can be copied */
 } rs_problem;
 
 enum {
-    RS_UNPACKED_SOURCE = 1,      /* unpacked into a file */
+    RS_UNPACKED_SOURCE = 1,      /* compressed, and unpacked into a file: unpack.h of the engine */
     RS_UNPACKED_TARGET = 2,      /* written plain, then packed */
     RS_STREAMED_SOURCE = 4,      /* each block is read forwards, once */
     RS_STREAMED_TARGET = 8,      /* the same, of one that is compared with */
+    RS_WHOLE_SOURCE = 16,        /* stored as they are, but read whole: those at the border are cut into many runs */
+    RS_WHOLE_TARGET = 32,        /* the same, written */
     RS_STREAM_BYTES = 192 << 10, /* that a stream takes */
 };
 
@@ -47,8 +49,8 @@ void rs_problem_release(rs_problem *problem);
 resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *start, const int64_t *shape,
                                        rs_problem *out, resplit_error *err);
 
-/* Sees blocks as if they were plain. */
-void rs_problem_unpack(rs_problem *problem, uint32_t unpacked);
+/* Sees blocks so. The layouts of those that are whole say it already. */
+void rs_problem_see(rs_problem *problem, uint32_t seen);
 
 /* Staging that a worker needs at least, and what its codecs need beside. */
 int64_t rs_problem_staging(const rs_problem *problem);

@@ -44,6 +44,23 @@ def test_counts_are_what_was_predicted(run, tmp_path, case, strategy, codec):
     assert np.array_equal(read(tmp_path / "out.h5"), values)
 
 
+def test_chunks_at_the_border_are_read_whole(run, tmp_path):
+    """Without filters their rows could be read one by one. One chunk is missing."""
+    values = smooth((100, 90, 110), "uint16")
+    with h5py.File(tmp_path / "in.h5", "w") as f:
+        data = f.create_dataset("data", values.shape, values.dtype, chunks=(32, 32, 32), fillvalue=7)
+        values[96:, 64:, 96:] = 7
+        data[:96], data[96:, :64], data[96:, 64:, :96] = values[:96], values[96:, :64], values[96:, 64:, :96]
+        assert data.id.get_num_chunks() == 4 * 3 * 4 - 1
+    done = run.json("in.h5", "out", "--format", "npy", "--chunks", "25,40,26", "--memory", "64MiB")["actual"]
+    assert (done["read_seeks"], done["write_seeks"]) == (4 * 3 * 4, 4 * 3 * 5)
+    run("merge", "out", "all.npy", "--memory", "64MiB", "--quiet")
+    assert np.array_equal(np.load(tmp_path / "all.npy"), values)
+    done = run.json("in.h5", "least", "--format", "npy", "--chunks", "25,40,26", "--memory", "200kB")["actual"]
+    assert done["read_seeks"] > 1000, "there is no memory for whole chunks"
+    run("verify", "least", "all.npy", "--exact")
+
+
 def test_contiguous_counts_and_memory(run, tmp_path, resplit_path, environment):
     """In parts, like any raw file: to another grid and back, in a fraction of the memory."""
     values = smooth((64, 256, 256), "uint16")

@@ -2,13 +2,14 @@
 """Encoded blocks are decoded as often as the plan says, and memory, codecs included, is the budget."""
 
 import os
+import re
 import shutil
 
 import numpy as np
 import pytest
 
 from test_memory import ALLOWED, MiB, peak_rss
-from zarr_support import make, read
+from zarr_support import equal, make, read
 
 # maps to series, slices to cubes, blocks to blocks, coprime tiles: as in bench, but small
 CASES = {
@@ -40,6 +41,25 @@ def test_counts_are_what_was_predicted(run, tmp_path, case, strategy):
     if strategy.startswith("spill"):
         assert done["actual"]["read_seeks"] == n_chunks + temp_reads, "each chunk of the source is decoded once"
     assert np.array_equal(read(tmp_path / "out.zarr"), values)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_chunks_at_the_border_are_read_and_written_whole(run, tmp_path, version):
+    """Without codecs a part of a chunk could be, too: at the border it is rows, which are many accesses. Where there is no
+    memory for whole chunks, that is what is done."""
+    values = smooth((100, 90, 110), "uint16")
+    make(tmp_path / "in.zarr", values, (32, 32, 32), codec="none", version=version)
+    args = ["in.zarr", "out.zarr", "--chunks", "25,40,26", "--json"]
+    done = run.json(*args, "--memory", "64MiB")["actual"]
+    assert (done["read_seeks"], done["write_seeks"]) == (4 * 3 * 4, 4 * 3 * 5)
+    assert equal(read(tmp_path / "out.zarr"), values)
+    assert {p.stat().st_size for p in (tmp_path / "out.zarr").rglob("*") if p.is_file() and p.suffix != ".json" and p.name[0] != "."} == {
+        25 * 40 * 26 * 2}
+    shutil.rmtree(tmp_path / "out.zarr")
+    needed = int(re.search(r"at least (\d+) bytes", run.error(*args, "--memory", "1B")).group(1))
+    least = run.json(*args, "--memory", f"{needed}B")
+    assert needed < 32**3 * 2 + 25 * 40 * 26 * 2 + (1 << 20) and least["actual"]["seeks"] == least["predicted"]["seeks"] > 1000
+    assert equal(read(tmp_path / "out.zarr"), values)
 
 
 @pytest.mark.parametrize("codec", ["zstd:1", "none"])

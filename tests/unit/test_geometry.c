@@ -143,6 +143,29 @@ static void runs_are_counted_from_the_last_cut_axis(void **state_)
     }
 }
 
+/* Block by block, with axes whose ends lie inside of blocks. */
+static void runs_of_a_layout_are_those_of_its_blocks(void **state_)
+{
+    (void)state_;
+    for (int trial = 0; trial < 3000; trial++) {
+        rs_layout layout = {.ndim = (int)random_in(1, 4), .itemsize = 1};
+        int64_t zero[RS_MAX_NDIM] = {0}, n[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0}, room[4][16], skipped, items,
+                runs = 0;
+        rs_order_set(layout.ndim, random_in(0, 1) ? 'C' : 'F', layout.order);
+        for (int d = 0; d < layout.ndim; d++) {
+            rs_axis whole = rs_axis_even(60, random_in(5, 30));
+            int64_t start = random_in(0, 59), stop = random_in(start + 1, 60);
+            layout.axis[d] = rs_axis_window(&whole, start, stop, room[d], &skipped);
+            n[d] = layout.axis[d].n;
+        }
+        do {
+            rs_box stored = rs_layout_stored(&layout, index), box = rs_layout_box(&layout, index);
+            runs += rs_box_runs(layout.ndim, layout.order, &stored, &box, &items);
+        } while (rs_index_next(layout.ndim, zero, n, index));
+        assert_int_equal(rs_layout_runs(&layout), runs);
+    }
+}
+
 /* ---- Slices ---- */
 
 static void slices_cover_a_box_in_order(void **state_)
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(uneven_cuts_that_are_even_are_recognised),
         cmocka_unit_test(a_window_keeps_the_stored_borders),
         cmocka_unit_test(runs_are_counted_from_the_last_cut_axis),
+        cmocka_unit_test(runs_of_a_layout_are_those_of_its_blocks),
         cmocka_unit_test(slices_cover_a_box_in_order),
         cmocka_unit_test(copies_are_what_a_plain_loop_gives),
         cmocka_unit_test(a_copy_of_nothing_touches_nothing),
