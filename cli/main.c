@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "words.h"
 
 static const struct cli_command COMMANDS[] = {
     {

@@ -5,6 +5,8 @@
  */
 #include "options.h"
 
+#include "words.h"
+
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

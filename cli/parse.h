@@ -80,13 +80,4 @@ bool cli_parse_roi(const char *text, struct cli_roi *out, resplit_error *err);
 bool cli_roi_resolve(const struct cli_roi *roi, int ndim, const int64_t *shape, int64_t *start, int64_t *stop,
                      resplit_error *err);
 
-/* Is `word` one of the words of `choices`, as "raw|npy"? */
-bool cli_is_choice(const char *word, const char *choices);
-
-/* Number of edits (insert, delete, replace, swap neighbours) between two words; words over 32 letters are far. */
-int cli_distance(const char *a, const char *b);
-
-/* The name that `word` was probably meant to be, or NULL. `names` ends with NULL. */
-const char *cli_nearest(const char *word, const char *const *names);
-
 #endif

@@ -13,6 +13,8 @@
 
 #include "format/format.h"
 
+enum { RS_MANIFEST_VERSION = 1 };
+
 /* What a manifest says, as a spec whose pointers it owns. */
 typedef struct rs_manifest {
     resplit_spec spec; /* shape NULL where the manifest has none, and so on */

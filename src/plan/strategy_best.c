@@ -9,10 +9,10 @@
  *   options  per axis, with pieces and stretches computed once (options.h)
  *   panels   along the slowest axis the seeks add up cut by cut, so the best cuts of a given thickness are found among all
  *            positions by dynamic programming
- *   orders   axes along which nothing waits go outside: there they multiply memory by a buffer's length, inside by the whole
- *            axis. The others are tried in every order.
+ *   orders   of loops, the one that holds the least (orders.h)
  */
 #include "plan/options.h"
+#include "plan/orders.h"
 #include "plan/panels.h"
 
 #include <errno.h>
@@ -21,7 +21,6 @@
 #include <string.h>
 
 enum {
-    MOST_ORDERED = 5,          /* waiting axes that are tried in every order: 120 */
     LONGEST_PANEL = 64 * 1024, /* axis that dynamic programming is used on */
     MOST_TIES = 1000,          /* plans that can only be as good in price, and better in memory */
     MOST_WORK = 2000000,       /* buffers whose peak is computed, before the best so far is taken */
@@ -97,71 +96,6 @@ static bool is_promising(const search *s, double price, int64_t buffer)
     }
     int64_t bytes = s->thrifty ? best->peak_bytes : best->held_bytes;
     return s->ties < MOST_TIES && buffer < bytes / s->problem->itemsize;
-}
-
-/* ---- Orders -------------------------------------------------------------------------------- */
-
-static int64_t peak_of(search *s, int n, const int *loop)
-{
-    const rs_stretches *loops[RS_MAX_NDIM];
-    int64_t extents[RS_MAX_NDIM];
-    for (int i = 0; i < n; i++) {
-        loops[i] = &s->chosen[loop[i]]->stretches;
-        s->work += 4 + loops[i]->n;
-        extents[i] = s->problem->shape[loop[i]];
-    }
-    return rs_held_peak(n, loops, extents);
-}
-
-static bool next_permutation(int *at, int n)
-{
-    int i = n - 2;
-    while (i >= 0 && at[i] > at[i + 1]) {
-        i--;
-    }
-    if (i < 0) {
-        return false;
-    }
-    int j = n - 1;
-    while (at[j] < at[i]) {
-        j--;
-    }
-    int swap = at[i];
-    at[i] = at[j];
-    at[j] = swap;
-    for (int a = i + 1, b = n - 1; a < b; a++, b--) {
-        swap = at[a];
-        at[a] = at[b];
-        at[b] = swap;
-    }
-    return true;
-}
-
-/* The order with the least peak, of those axes that are chosen, into loop; returns their number. */
-static int order_loops(search *s, int *loop, int64_t *peak)
-{
-    int n = 0, trial[RS_MAX_NDIM], waiting[RS_MAX_NDIM], n_waiting = 0;
-    for (int i = 0; i < s->problem->ndim; i++) {
-        int d = s->problem->source.order[i];
-        if (s->chosen[d] != NULL && !s->chosen[d]->kept) {
-            trial[n++] = d;
-        }
-    }
-    for (int d = 0; d < s->problem->ndim; d++) {
-        if (s->chosen[d] != NULL && s->chosen[d]->kept) {
-            waiting[n_waiting++] = d;
-        }
-    }
-    *peak = INT64_MAX;
-    do {
-        memcpy(&trial[n], waiting, (size_t)n_waiting * sizeof *waiting);
-        int64_t held = peak_of(s, n + n_waiting, trial);
-        if (held < *peak) {
-            *peak = held;
-            memcpy(loop, trial, sizeof trial);
-        }
-    } while (n_waiting <= MOST_ORDERED && next_permutation(waiting, n_waiting));
-    return n + n_waiting;
 }
 
 /* ---- Taking -------------------------------------------------------------------------------- */
@@ -242,10 +176,9 @@ static bool is_worth(const search *s, double price, int64_t peak)
 static void try_leaf(search *s)
 {
     int loop[RS_MAX_NDIM] = {0};
-    int64_t peak;
     double price = price_so_far(s);
     s->ties += s->found && price == best_price(s);
-    (void)order_loops(s, loop, &peak);
+    int64_t peak = rs_orders_find(s->problem, s->chosen, loop, &s->work);
     if (peak <= s->limit && is_worth(s, price, peak)) {
         take_chosen(s, loop);
     }
@@ -257,11 +190,11 @@ static void try_leaf(search *s)
 static void try_panels(search *s, int d)
 {
     int loop[RS_MAX_NDIM];
-    int64_t peak, source_weight = 1, target_weight = 1, extent = s->problem->shape[d];
+    int64_t source_weight = 1, target_weight = 1, extent = s->problem->shape[d];
     if (s->panel == NULL) {
         return;
     }
-    (void)order_loops(s, loop, &peak);
+    int64_t peak = rs_orders_find(s->problem, s->chosen, loop, &s->work);
     int64_t thickness = peak > 0 ? rs_min(s->limit / peak, extent) : extent;
     if (thickness < 1) {
         return;

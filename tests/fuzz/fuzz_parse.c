@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

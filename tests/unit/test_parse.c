@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "parse.h"
+#include "words.h"
 
 static resplit_error err;
 
