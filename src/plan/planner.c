@@ -224,7 +224,7 @@ double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *reques
 bool rs_plan_is_hopeless(const rs_problem *problem, const rs_request *request, const rs_plan *best)
 {
     rs_plan least = {.predicted = rs_plan_floor(problem), .n_workers = RS_MOST_WORKERS};
-    if (!problem->source.atomic && !problem->source.in_memory) {
+    if (!problem->source.atomic && !problem->source.sequential && !problem->source.in_memory) {
         least.predicted.read_seeks = rs_layout_runs(&problem->source);
     }
     if (!problem->target.atomic) {
