@@ -45,8 +45,8 @@ bool rs_api_next_way(uint32_t ways, uint32_t *seen)
 resplit_status rs_api_see(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                           uint32_t seen, rs_problem *out, resplit_error *err)
 {
-    resplit_array views[2];
-    RS_TRY(rs_run_see(seen, &source, &target, views, err));
+    resplit_array source_view, target_view;
+    RS_TRY(rs_run_see(seen, &source, &target, &source_view, &target_view, err));
     RS_TRY(rs_api_window(source, target, part, out, err));
     rs_problem_see(out, seen);
     return RESPLIT_OK;

@@ -274,10 +274,10 @@ void rs_run_tell(const rs_run *run, resplit_result *result)
 }
 
 resplit_status rs_run_see(uint32_t seen, const resplit_array **source, const resplit_array **target,
-                          resplit_array views[2], resplit_error *err)
+                          resplit_array *source_view, resplit_array *target_view, resplit_error *err)
 {
-    RS_TRY(rs_array_see_whole(source, (seen & RS_WHOLE_SOURCE) != 0, false, &views[0], err));
-    return rs_array_see_whole(target, (seen & RS_WHOLE_TARGET) != 0, true, &views[1], err);
+    RS_TRY(rs_array_see_whole(source, (seen & RS_WHOLE_SOURCE) != 0, false, source_view, err));
+    return rs_array_see_whole(target, (seen & RS_WHOLE_TARGET) != 0, true, target_view, err);
 }
 
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
@@ -287,8 +287,8 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
 {
     rs_output output = RS_NO_OUTPUT;
     opened o = {.unpacked = {.folder = ""}};
-    resplit_array plain, views[2];
-    RS_TRY(rs_run_see(problem->seen, &source, &target, views, err));
+    resplit_array plain, source_view, target_view;
+    RS_TRY(rs_run_see(problem->seen, &source, &target, &source_view, &target_view, err));
     if ((problem->seen & RS_UNPACKED_TARGET) != 0) {
         rs_array_plain(target, &plain);
         target = &plain;

@@ -69,8 +69,8 @@ resplit_status rs_run_deliver(const rs_problem *problem, const rs_plan *plan, co
                               const resplit_run_options *options, resplit_result *result, resplit_error *err)
 {
     delivery d = {.take = take, .payload = payload};
-    resplit_array views[2];
-    RS_TRY(rs_run_see(problem->seen, &source, &target, views, err));
+    resplit_array source_view, target_view;
+    RS_TRY(rs_run_see(problem->seen, &source, &target, &source_view, &target_view, err));
     rs_run run = {.problem = problem,
                   .plan = plan,
                   .source = source,

@@ -259,7 +259,7 @@ rs_whole_sink rs_copy_whole;
 
 /* The arrays of a problem with whole blocks, where it sees them so: they become views, which borrow everything. */
 resplit_status rs_run_see(uint32_t seen, const resplit_array **source, const resplit_array **target,
-                          resplit_array views[2], resplit_error *err);
+                          resplit_array *source_view, resplit_array *target_view, resplit_error *err);
 
 /*
  * Copies the source into the target: checks, runs, publishes. member: the problem is that of a partition, which is not published;
