@@ -52,7 +52,7 @@ resplit_status rs_api_problem(const resplit_array *source, const resplit_array *
 /* What is asked of the planner, on this machine. */
 rs_request rs_api_request(const resplit_plan_options *options);
 
-/* Of the ways to see blocks the plan that is fastest. */
+/* Of the ways to see blocks the plan that is cheapest by what the request minimizes. */
 resplit_status rs_api_make_plan(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                                 const rs_request *request, resplit_plan **out, resplit_error *err);
 

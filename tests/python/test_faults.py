@@ -186,11 +186,14 @@ def test_killed_at_a_call_and_resumed(shimmed, kind):
     space.reset()
     done, calls, _ = shimmed()
     assert done.returncode == 0, done.stderr
+    n_killed = 0
     for n in chosen(calls[kind]):
         space.reset()
         done, _, fired = shimmed(Kill(kind).env(n))
+        n_killed += fired
         context = f"killed at {kind} {n} of {calls[kind]}"
         if fired:
             assert done.returncode == -9, (context, done.stderr)
             assert space.problem.found(space.folder) in (("old", "new") if space.problem.old else ("nothing", "new")), context
             space.go_on(context)
+    assert n_killed > 0 or calls[kind] == 0, "no run was killed"
