@@ -58,9 +58,10 @@ static const struct row {
     {"codec", "CODEC", TEXT, TARGET, TO(codec),
      "of a Zarr, HDF5 or MINC target: zstd:3, blosc:lz4:5:bitshuffle, shuffle+zlib:6, none; of NIfTI files: gzip:6, "
      "none; "
-     "default: as the source"},
+     "default: as the source; of HDF5 or MINC files in a folder: none"},
     {"shards", "LENGTHS", SHARDS, TARGET, TO(shards),
-     "of a Zarr target: how much of each axis is in one file, a multiple of its chunks; -1 is the whole axis"},
+     "of a Zarr target, or of HDF5 or MINC files in a folder: how much of each axis is in one file, a multiple of its "
+     "chunks; -1 is the whole axis"},
     {"to-order", "C|F", CHOICE, TARGET, TO(to_order),
      "of the elements in a block of the target; default: as the source"},
     {"to-dtype", "TYPE", TEXT, TARGET, TO(to_dtype), "cast values to this type; what that loses is said"},

@@ -158,10 +158,11 @@ typedef struct resplit_spec {
  *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw", ".bin", ".nii", ".nii.gz",
  *              ".hdr" or ".img" is one file, and needs chunks that make one block; any other path is a folder
  *   overwrite  true: an array that is already there is replaced, when the new one is complete
- *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; of NIfTI files "gzip:6" or "none";
- *              NULL: as the source
- *   shards     of a Zarr array of version 3: lengths of a file, multiples of its chunks; -1 is the whole axis; NULL: none,
- *              or as the source where chunks is NULL too
+ *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; of HDF5 and MINC what they have filters for;
+ *              of NIfTI files "gzip:6" or "none"; NULL: as the source, none for a folder of HDF5 or MINC files
+ *   shards     of a Zarr array of version 3, and of a folder of HDF5 or MINC files: lengths of a file, multiples of its chunks; -1 is
+ *              the whole axis; NULL: none, or as the source where chunks is NULL too. Without it, a file of such a folder is one chunk, if
+ *              there is a codec, else contiguous
  *   order      'C' or 'F', of the elements in a block; 0: as the source
  *   dtype      that values are cast to, as NumPy's astype does; NULL: as the source. What an integer type does not hold
  *              becomes the nearest that it does, NaN 0; resplit_result.losses says how many values changed. Booleans,

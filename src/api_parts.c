@@ -44,7 +44,7 @@ static resplit_status check_divisible(const resplit_array *target, int64_t n, re
     if (n > 1 && rs_array_is_virtual(target)) {
         return rs_fail(err, RESPLIT_EINVAL, "a virtual dataset is made at once, not in partitions");
     }
-    return n == 1 || target->hdf5 == NULL || !target->encoded
+    return n == 1 || target->hdf5 == NULL || !target->encoded || rs_array_file_count(target) > 1
                ? RESPLIT_OK
                : rs_fail(err, RESPLIT_EUNSUPPORTED,
                          "'%.300s' is one file with compressed chunks, which one process writes: make it in one "

@@ -87,7 +87,8 @@ static resplit_status describe_target(const char *path, const resplit_array *arr
         out->roi_start[own] = array->origin[d];
         out->roi_stop[own] = array->origin[d] + array->info.shape[d];
         out->has_roi = out->has_roi || array->info.shape[d] != source->info.shape[own];
-        if (array->zarr != NULL || array->hdf5 != NULL) { /* chunks may be longer than the array */
+        bool even = array->layout.axis[d].step > 0;
+        if ((array->zarr != NULL || array->hdf5 != NULL) && even) { /* chunks may be longer than the array */
             out->chunks[d].length = array->layout.axis[d].step;
         }
     }

@@ -177,7 +177,7 @@ def resplit(
     memory : int or str, optional
         The budget: bytes, or ``"1GiB"``. Half of what is available without.
     shards : int or sequence of int, optional
-        Of Zarr 3, lengths of a file that holds several blocks.
+        Of Zarr 3, and of a folder of HDF5 or MINC files, lengths of a file that holds several blocks.
     codec : str, optional
         ``"zstd:3"``, ``"blosc:lz4:5:bitshuffle"``, ``"shuffle+zlib:6"``, ``"none"``; as the source without.
     dtype : str or numpy.dtype, optional

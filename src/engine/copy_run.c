@@ -106,7 +106,7 @@ static resplit_status run_steps(rs_run *run, const rs_output *output, const char
     if (rc == RESPLIT_OK && run->shards != NULL) {
         rc = rs_shards_finish(&shards, err);
     } else if (rc == RESPLIT_OK && !output->shared) {
-        rc = rs_array_seal(run->target, output->data, NULL, NULL, err);
+        rc = rs_array_seal(run->target, output->data, (rs_file_range){NULL, NULL}, NULL, NULL, err);
     }
     rs_shards_end(&shards);
     return rc;
@@ -202,23 +202,31 @@ static void mix_type(const resplit_array *target, uint64_t *hash)
     }
 }
 
-/* Two targets that say different things of themselves are not the same job. */
-static resplit_status mix_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
+static void mix_text(const rs_text *text, uint64_t *hash)
 {
-    uint64_t *hash = payload;
-    (void)name;
-    (void)err;
     for (size_t i = 0; i < text->n; i++) {
         *hash = rs_mix(*hash, text->s[i]);
     }
+}
+
+/* Two targets that say different things of themselves are not the same job. */
+static resplit_status mix_file(const char *name, const rs_text *text, void *payload, resplit_error *err)
+{
+    (void)name;
+    (void)err;
+    mix_text(text, payload);
     return RESPLIT_OK;
 }
 
 resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err)
 {
+    rs_text identity = {0};
     *hash = rs_problem_hash(problem);
     mix_type(target, hash);
-    return rs_array_metadata(target, mix_file, hash, err);
+    resplit_status rc = rs_array_identity(target, &identity, err);
+    mix_text(&identity, hash);
+    rs_text_release(&identity);
+    return rc == RESPLIT_OK ? rs_array_metadata(target, mix_file, hash, err) : rc;
 }
 
 /* A source that is compressed becomes one that is plain, or a stream of it. */

@@ -83,8 +83,13 @@ int64_t rs_files_bytes(const rs_files *files, const int64_t *index)
 {
     const resplit_array *array = files->array;
     rs_box box = rs_layout_stored(&array->layout, index);
-    if (array->stride > 0) { /* all blocks are in one file */
-        return array->data_offset + array->info.n_blocks * array->stride;
+    if (array->stride > 0) { /* several blocks are in a file */
+        int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], n = 1;
+        rs_array_file_range(array, index, lo, hi);
+        for (int d = 0; d < array->layout.ndim; d++) {
+            n *= hi[d] - lo[d];
+        }
+        return array->data_offset + n * array->stride;
     }
     return rs_array_block_offset(array, index) + rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
 }

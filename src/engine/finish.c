@@ -135,7 +135,7 @@ static resplit_status finish(rs_output *output, const resplit_array *source, con
     resplit_status rc = gather(output, division, total, &m, err);
     rs_text_release(&m.names);
     if (rc == RESPLIT_OK && !rs_array_is_sharded(output->array)) {
-        rc = rs_array_seal(output->array, output->data, NULL, NULL, err);
+        rc = rs_array_seal(output->array, output->data, (rs_file_range){NULL, NULL}, NULL, NULL, err);
     }
     if (rc == RESPLIT_OK) {
         total->fingerprint = fingerprint_of(output->array, source, total);

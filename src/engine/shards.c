@@ -29,6 +29,14 @@ static int64_t number_of(const rs_shards *shards, const int64_t *index)
     return number;
 }
 
+/* Where the entry of a block is. */
+static int64_t entry_of(const rs_shards *shards, const int64_t *index)
+{
+    return ENTRY
+           * (number_of(shards, index) * rs_array_shard_blocks(shards->array)
+              + rs_array_shard_position(shards->array, index));
+}
+
 /* Those that have blocks of the problem. */
 static void set_range(rs_shards *shards, const rs_problem *problem)
 {
@@ -103,10 +111,8 @@ int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes
 resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
                               resplit_error *err)
 {
-    int64_t shard = number_of(shards, index);
-    int64_t at = shard * rs_array_shard_blocks(shards->array) + rs_array_shard_position(shards->array, index);
     uint64_t entry[2] = {(uint64_t)offset, (uint64_t)bytes};
-    return rs_file_write(shards->fd, "the index of the shards", entry, ENTRY, at * ENTRY, err);
+    return rs_file_write(shards->fd, "the index of the shards", entry, ENTRY, entry_of(shards, index), err);
 }
 
 /* ---- Finishing ------------------------------------------------------------------------------- */
@@ -169,13 +175,13 @@ static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error
 }
 
 /* Of blocks whose file gets more than an index. */
-static resplit_status find_entry(void *payload, int64_t number, rs_place *out, resplit_error *err)
+static resplit_status find_entry(void *payload, const int64_t *index, rs_place *out, resplit_error *err)
 {
     const rs_shards *shards = payload;
     uint64_t entry[2] = {0, 0};
     ssize_t got;
     do {
-        got = pread(shards->fd, entry, sizeof entry, number * ENTRY);
+        got = pread(shards->fd, entry, sizeof entry, entry_of(shards, index));
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         return rs_fail_errno(err, errno, "cannot read the index of the blocks of '%s'", shards->root);
@@ -188,7 +194,8 @@ static resplit_status find_entry(void *payload, int64_t number, rs_place *out, r
 resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err)
 {
     if (rs_array_is_sealed(shards->array)) {
-        return rs_array_seal(shards->array, shards->root, find_entry, shards, err);
+        rs_file_range files = {shards->lo, shards->hi};
+        return rs_array_seal(shards->array, shards->root, files, find_entry, shards, err);
     }
     int64_t n = rs_array_shard_blocks(shards->array);
     uint64_t *entries = calloc((size_t)n, ENTRY);

@@ -140,7 +140,7 @@ static resplit_status check_replaceable(const rs_site *site, resplit_error *err)
                        "'%s' is there and is not an array that can be replaced: remove it, or choose another name",
                        site->path);
     }
-    expected = old->info.n_blocks + rs_array_head_count(old) + (access(manifest, F_OK) == 0);
+    expected = rs_array_file_count(old) + rs_array_head_count(old) + (access(manifest, F_OK) == 0);
     rs_array_close(old);
     if (entries != expected) {
         return rs_fail(err, RESPLIT_EEXISTS,

@@ -3,9 +3,9 @@
  * answers.c - the table of kinds of arrays: how blocks are named and found, and what is written around them.
  *
  *     files with a block each     their names by a pattern, a header in each
- *     NIfTI, MINC                 the same; the header of a block is made from that of the whole image
+ *     NIfTI                       the same; the header of a block is made from that of the whole image
  *     Zarr                        files by key, each with a block, or a shard with an index; metadata beside them
- *     HDF5                        one file, or a grid of them; metadata around the blocks, when they are there
+ *     HDF5, MINC                  one file, or a grid of them; metadata around the blocks, when they are there
  */
 #include "format/answers.h"
 
@@ -118,7 +118,7 @@ static const rs_answers of_files = {
     .is_sharded = never,
 };
 
-/* ---- NIfTI, MINC ------------------------------------------------------------------------------- */
+/* ---- NIfTI ------------------------------------------------------------------------------------- */
 
 static resplit_status nifti_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
 {
@@ -136,11 +136,6 @@ static resplit_status nifti_words(const resplit_array *array, rs_text *out, resp
     return known ? rs_nifti_describe(array->nifti, out, err) : RESPLIT_OK;
 }
 
-static resplit_status minc_words(const resplit_array *array, rs_text *out, resplit_error *err)
-{
-    return array->minc != NULL && array->path != NULL ? rs_minc_describe(array->minc, out, err) : RESPLIT_OK;
-}
-
 static const rs_answers of_nifti = {
     .name = name_by_pattern,
     .locate = whole_file,
@@ -149,17 +144,6 @@ static const rs_answers of_nifti = {
     .attributes = no_attributes,
     .words = nifti_words,
     .is_uniform = never,
-    .is_sharded = never,
-};
-
-static const rs_answers of_minc = {
-    .name = name_by_pattern,
-    .locate = whole_file,
-    .head = rs_minc_block_head,
-    .metadata = no_metadata,
-    .attributes = no_attributes,
-    .words = minc_words,
-    .is_uniform = encoded,
     .is_sharded = never,
 };
 
@@ -210,38 +194,21 @@ static const rs_answers of_zarr = {
     .shard_begin = rs_shard_begin,
 };
 
-/* ---- HDF5: one shard, whose index is metadata of HDF5 -------------------------------------------- */
-
-/* Nothing is written by it, but a target is known again. */
-static resplit_status hdf5_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err)
-{
-    rs_text text = {0};
-    resplit_status rc = rs_hdf5_describe(array, &text, err);
-    if (rc == RESPLIT_OK) {
-        rc = add("hdf5", &text, payload, err);
-    }
-    rs_text_release(&text);
-    return rc;
-}
+/* ---- HDF5, MINC: files are shards, whose index is metadata of HDF5 --------------------------------- */
 
 static resplit_status hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
 {
     return array->path != NULL ? rs_hdf5_attributes(array, out, err) : no_attributes(array, out, err);
 }
 
+static resplit_status minc_words(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    return array->minc != NULL && array->path != NULL ? rs_minc_describe(array->minc, out, err) : RESPLIT_OK;
+}
+
 static bool hdf5_is_uniform(const resplit_array *array)
 {
     return array->encoded && rs_hdf5_is_uniform(array);
-}
-
-static int64_t hdf5_blocks(const resplit_array *array)
-{
-    return array->info.n_blocks;
-}
-
-static int64_t hdf5_position(const resplit_array *array, const int64_t *index)
-{
-    return rs_layout_block_number(&array->layout, index);
 }
 
 static int64_t hdf5_begin(const resplit_array *array)
@@ -254,22 +221,21 @@ static const rs_answers of_hdf5 = {
     .name = name_by_pattern,
     .locate = rs_hdf5_locate,
     .head = no_head,
-    .metadata = hdf5_metadata,
+    .metadata = no_metadata,
     .attributes = hdf5_attributes,
     .words = minc_words,
     .is_uniform = hdf5_is_uniform,
     .is_sharded = encoded,
-    .shard_blocks = hdf5_blocks,
-    .shard_position = hdf5_position,
+    .shard_blocks = rs_hdf5_blocks,
+    .shard_position = rs_hdf5_position,
     .shard_begin = hdf5_begin,
 };
 
-/* MINC images of one file are datasets of HDF5, too. */
+/* MINC images are datasets of HDF5, too. */
 const rs_answers *rs_answers_of(const resplit_array *array)
 {
     return array->hdf5 != NULL    ? &of_hdf5
            : array->zarr != NULL  ? &of_zarr
            : array->nifti != NULL ? &of_nifti
-           : array->minc != NULL  ? &of_minc
                                   : &of_files;
 }

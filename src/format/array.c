@@ -150,6 +150,26 @@ resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape
     return RESPLIT_OK;
 }
 
+resplit_status rs_array_move_files(resplit_array *array, resplit_error *err)
+{
+    resplit_array *files;
+    RS_TRY(rs_array_new(&files, err));
+    array->files = files;
+    files->format = array->format;
+    files->layout = array->layout;
+    files->order = array->order;
+    files->pattern = array->pattern;
+    files->path = array->path != NULL ? rs_strdup(array->path) : NULL;
+    memcpy(files->cuts, array->cuts, sizeof files->cuts);
+    memset(array->cuts, 0, sizeof array->cuts);
+    array->pattern = NULL;
+    if (array->path != NULL && files->path == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+    }
+    RS_TRY(rs_dtype_copy(&array->dtype, &files->dtype, err));
+    return rs_array_finish(files, err);
+}
+
 int64_t rs_array_chunk(const resplit_array *array, int d)
 {
     rs_span first = rs_axis_stored(&array->layout.axis[d], 0);

@@ -27,6 +27,9 @@ resplit_status rs_array_cut_axis(resplit_array *array, int d, int64_t extent, co
 resplit_status rs_array_cut(resplit_array *array, int ndim, const int64_t *shape, const resplit_chunks *chunks,
                             resplit_error *err);
 
+/* What was the array, a grid of files, becomes its `files`, which have parts that are blocks. */
+resplit_status rs_array_move_files(resplit_array *array, resplit_error *err);
+
 /* Length of the chunks along axis d, or of the first, when they differ. */
 int64_t rs_array_chunk(const resplit_array *array, int d);
 

@@ -53,7 +53,8 @@ static resplit_status set_box(const resplit_array *source, const resplit_target 
                               int64_t *shape, resplit_error *err)
 {
     int ndim = source->layout.ndim;
-    bool lists = target->chunks != NULL || target->roi_start != NULL || target->roi_stop != NULL;
+    bool lists =
+        target->chunks != NULL || target->shards != NULL || target->roi_start != NULL || target->roi_stop != NULL;
     if (lists && target->ndim != ndim) {
         return rs_fail(err, RESPLIT_EINVAL, "the source has %d axes, but %d were given for the target", ndim,
                        target->ndim);
@@ -167,10 +168,15 @@ static void set_cast_cost(resplit_array *array)
     }
 }
 
+static bool is_hdf5(const rs_format *format)
+{
+    return format == &rs_format_hdf5 || format == &rs_format_minc2;
+}
+
 /* One file of HDF5, rather than a folder of them. */
 static bool is_dataset(const char *path, const char *dataset, const resplit_target *target, const rs_format *format)
 {
-    return (format == &rs_format_hdf5 || format == &rs_format_minc2) && path != NULL && !target->folder
+    return is_hdf5(format) && path != NULL && !target->folder
            && (dataset != NULL || rs_format_by_suffix(path) == format);
 }
 
@@ -228,25 +234,38 @@ static resplit_status take_wishes(const char *path, const resplit_target *target
 static resplit_status fill_files(const char *path, const resplit_array *source, const resplit_target *target,
                                  const int64_t *shape, resplit_array *array, resplit_error *err)
 {
-    bool nifti = rs_format_is_nifti(array->format), minc = array->format == &rs_format_minc2;
+    bool nifti = rs_format_is_nifti(array->format);
     RS_TRY(rs_hdf5_check_plain(source, array->format, err));
     RS_TRY(nifti ? rs_nifti_array_begin(path, source, target, shape, array, err)
                  : check_plain(target, array->format, err));
-    bool c_only = (minc || array->format == &rs_format_hdf5) && target->order == '\0';
-    if (array->order == '\0' || c_only) { /* of a Zarr array: neither C nor F */
-        array->order = 'C';
-    }
+    array->order = array->order == '\0' ? 'C' : array->order; /* of a Zarr array: neither C nor F */
     RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->chunks, err));
     RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
-    RS_TRY(nifti  ? rs_nifti_array_head(source, shape, array, err)
-           : minc ? rs_minc_array_head(source, array, err)
-                  : rs_array_set_offset(array, err));
+    RS_TRY(nifti ? rs_nifti_array_head(source, shape, array, err) : rs_array_set_offset(array, err));
     RS_TRY(rs_array_finish(array, err));
     set_cast_cost(array);
-    if (minc || array->format == &rs_format_hdf5) {
-        array->layout.coding.library = RS_HDF5_LIBRARY; /* it makes the head of each file */
-    }
     return nifti ? rs_nifti_array_end(source, array, err) : RESPLIT_OK;
+}
+
+/* A dataset, or a grid of files with one in each: lengths of files are asked for as shards, when they have chunks. */
+static resplit_status fill_hdf5(const char *path, const char *dataset, bool one, const resplit_array *source,
+                                const resplit_target *target, const int64_t *shape, resplit_array *array,
+                                resplit_error *err)
+{
+    resplit_chunks files[RS_MAX_NDIM] = {0};
+    array->order = 'C';
+    for (int d = 0; d < source->layout.ndim && target->shards != NULL; d++) {
+        files[d].length = target->shards[d];
+    }
+    if (!one) {
+        RS_TRY(rs_array_cut(array, source->layout.ndim, shape, target->shards != NULL ? files : target->chunks, err));
+        RS_TRY(choose_names(path, target->pattern, target->folder, array, err));
+    }
+    RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
+    if (!array->encoded) {
+        set_cast_cost(array);
+    }
+    return RESPLIT_OK;
 }
 
 /* `dataset` NULL: the path names none. */
@@ -272,14 +291,8 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);
     }
-    if (one) {
-        RS_TRY(rs_hdf5_array_fill(source, target, shape, dataset, array, err));
-        if (!array->encoded) {
-            set_cast_cost(array);
-        }
-        return RESPLIT_OK;
-    }
-    return fill_files(path, source, target, shape, array, err);
+    return is_hdf5(array->format) ? fill_hdf5(path, dataset, one, source, target, shape, array, err)
+                                  : fill_files(path, source, target, shape, array, err);
 }
 
 static bool names_hdf5(const resplit_target *target)

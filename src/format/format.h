@@ -93,8 +93,8 @@ struct resplit_array {
     struct rs_zarr *zarr;        /* owned; NULL: not Zarr */
     struct rs_hdf5 *hdf5;        /* owned; NULL: not a dataset of an HDF5 file */
     struct resplit_array *files; /* owned; the grid of files, when blocks are parts of them; else NULL */
-    int64_t stride;              /* blocks that are not encoded, in one file: bytes from one to the next; else 0 */
-    struct rs_nifti *nifti;      /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
+    int64_t stride;         /* blocks that are not encoded, several in a file: bytes from one to the next; else 0 */
+    struct rs_nifti *nifti; /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
     bool exact_heads; /* of NIfTI that was opened: block files have, byte for byte, the heads that are made for them */
     struct rs_minc *minc;   /* owned; what is known of such an image; NULL: not MINC */
     struct rs_space *space; /* owned; where elements are, as Zarr metadata say; of a target: of its whole source, along
@@ -145,6 +145,10 @@ void rs_array_file_index(const resplit_array *array, const int64_t *index, int64
 int64_t rs_array_file_number(const resplit_array *array, const int64_t *index);
 
 int64_t rs_array_file_count(const resplit_array *array);
+int64_t rs_array_files_along(const resplit_array *array, int d);
+
+/* The blocks that are in the same file as a block, of an array that is in files of HDF5: from `lo` to before `hi`. */
+void rs_array_file_range(const resplit_array *array, const int64_t *index, int64_t *lo, int64_t *hi);
 
 /* Files beside that of the blocks themselves: headers that have files of their own. */
 int64_t rs_array_head_count(const resplit_array *array);
@@ -240,15 +244,26 @@ static inline bool rs_array_is_sealed(const resplit_array *array)
     return array->hdf5 != NULL;
 }
 
-/* Where the block of this number, in C order, was written. */
-typedef resplit_status rs_array_entry(void *payload, int64_t number, rs_place *out, resplit_error *err);
+/* Where a block was written. */
+typedef resplit_status rs_array_entry(void *payload, const int64_t *index, rs_place *out, resplit_error *err);
 
 /* A target that only says where the data of its source are: nobody reads or writes a block. */
 bool rs_array_is_virtual(const resplit_array *target);
 
-/* Puts them around, when all blocks are written. `entry` is asked for encoded blocks only. Other arrays need nothing. */
-resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
-                             resplit_error *err);
+/* Files from `lo` to before `hi` in their grid; NULL: all of them. */
+typedef struct rs_file_range {
+    const int64_t *lo, *hi;
+} rs_file_range;
+
+/*
+ * Puts them around, when all blocks of these files are written, which are, or lie, at `path`. `entry` is asked for encoded blocks only.
+ * Other arrays need nothing.
+ */
+resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_file_range files, rs_array_entry *entry,
+                             void *payload, resplit_error *err);
+
+/* Appends what a target is, as far as neither its layout nor files of metadata tell. */
+resplit_status rs_array_identity(const resplit_array *array, rs_text *out, resplit_error *err);
 
 /* The most bytes that a block has before it is encoded, or after it is decoded: its elements, and a head before them. */
 int64_t rs_array_coded_bytes(const resplit_array *array);

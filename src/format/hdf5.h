@@ -27,14 +27,18 @@ typedef struct rs_hdf5_chunk {
 } rs_hdf5_chunk;
 
 typedef struct rs_hdf5 {
-    char *dataset;              /* "/data"; owned */
-    char *origin_file, *origin; /* a target: what it is made from, when that is HDF5; owned; else NULL */
-    resplit_array *parts;       /* a target that is virtual: what is known of its source; owned; else NULL */
+    char *dataset; /* "/data"; owned; NULL: a source in a grid of files, which have several names for it */
+    char *origin_file,
+        *origin;          /* whose attributes it has: of a target, what it is made from, when that is HDF5; of a grid of
+                                   files, the first one and the dataset in it; owned; else NULL */
+    rs_text attributes;   /* a source in a grid of files: those, as JSON */
+    resplit_array *parts; /* a target that is virtual: what is known of its source; owned; else NULL */
     bool chunked;
     bool is_virtual;              /* a source: made of others */
     bool all;                     /* a target: of all of its source, whose other objects it gets too */
     bool foreign;                 /* elements are of a type that NumPy has not */
     int64_t maximum[RS_MAX_NDIM]; /* extents that the dataset may grow to; -1: any */
+    int64_t file[RS_MAX_NDIM];    /* a target in chunks: lengths of a file */
     rs_text type;                 /* of elements, as H5Tencode writes it */
     rs_hdf5_chunk *chunk;         /* of an encoded source, by number; owned */
     bool skips;                   /* some of them do */
@@ -100,7 +104,11 @@ resplit_status rs_hdf5_make_type(const rs_dtype *dtype, hid_t *out, resplit_erro
 /* The same for records, whose type is a list: hdf5_record.c. */
 resplit_status rs_hdf5_make_record(const char *descr, hid_t *out, resplit_error *err);
 
-/* ---- Filters: hdf5_filters.c ---- */
+/* ---- Filters: hdf5_filters.c, hdf5_chain.c ---- */
+
+/* The chain of a target: as asked for in the words of all formats, or as near to the source's as there is; NULL: as that. */
+resplit_status rs_hdf5_set_chain(const resplit_array *source, const char *codec, resplit_array *array,
+                                 resplit_error *err);
 
 /* The filters of a list of creation properties. RESPLIT_EUNSUPPORTED names one that we lack. */
 resplit_status rs_hdf5_read_filters(hid_t creation, const char *path, const rs_element *element, rs_chain *out,
@@ -109,7 +117,7 @@ resplit_status rs_hdf5_read_filters(hid_t creation, const char *path, const rs_e
 /* Adds them to one. RESPLIT_EUNSUPPORTED: HDF5 has no filter for a stage. */
 resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_t bytes, resplit_error *err);
 
-/* ---- Targets: hdf5_write.c ---- */
+/* ---- Targets: hdf5_seal.c ---- */
 
 /*
  * Has everything done that sealing a target will ask of libhdf5, but for its blocks and what is large, in memory: what cannot be is known
@@ -123,9 +131,6 @@ resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err);
 resplit_status rs_hdf5_set_parts(const resplit_array *source, const resplit_target *target, resplit_array *array,
                                  resplit_error *err);
 
-/* The type of a part, as H5Tencode writes it. */
-resplit_status rs_hdf5_part_type(const resplit_array *array, rs_text *out, resplit_error *err);
-
 /* Adds a mapping for every part to a list of creation properties; looks at each part once more. */
 resplit_status rs_hdf5_add_parts(const resplit_array *array, hid_t creation, resplit_error *err);
 
@@ -134,7 +139,7 @@ resplit_status rs_hdf5_check_parts(const resplit_array *array, hid_t dataset, re
 
 /* ---- Files of a grid: hdf5_grid.c ---- */
 
-/* What the dataset of such a file says of itself; NULL: the only one. `also`, which may be NULL, looks at what else is in the file. */
+/* The dataset of such a file, as an array; NULL: the only one. `also`, which may be NULL, looks at what else is in the file. */
 typedef resplit_status rs_hdf5_also(hid_t file, const char *path, rs_head *out, resplit_error *err);
 resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
                                   rs_head *out, resplit_error *err);
@@ -177,7 +182,11 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
 /* Reads blocks for another process, as long as that asks. */
 void rs_hdf5_answer(rs_wire *wire, const resplit_array *array);
 
-/* ---- Other objects: hdf5_attributes.c, hdf5_tree.c ---- */
+/* ---- Other objects: hdf5_attributes.c, hdf5_json.c, hdf5_tree.c ---- */
+
+/* Appends the attributes of a dataset as a JSON object: rs_hdf5_attributes. */
+resplit_status rs_hdf5_list_attributes(hid_t file, const char *dataset, const char *path, rs_text *out,
+                                       resplit_error *err);
 
 /* Is an object, of this name from the root, not to be copied? What is in a group that is not must not be, too. */
 typedef bool rs_hdf5_leaves(const char *name, const void *payload);

@@ -137,6 +137,25 @@ resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, 
                          (long long)size);
 }
 
+int64_t rs_hdf5_blocks(const resplit_array *array)
+{
+    int64_t n = 1;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        n *= rs_max(1, array->shard[d]); /* no more than there are blocks */
+    }
+    return n;
+}
+
+int64_t rs_hdf5_position(const resplit_array *array, const int64_t *index)
+{
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], position = 0;
+    rs_array_file_range(array, index, lo, hi);
+    for (int d = 0; d < array->layout.ndim; d++) {
+        position = position * (hi[d] - lo[d]) + index[d] - lo[d];
+    }
+    return position;
+}
+
 bool rs_hdf5_is_uniform(const resplit_array *array)
 {
     return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;
@@ -171,6 +190,7 @@ void rs_hdf5_free(rs_hdf5 *hdf5)
     free(hdf5->inside);
     free(hdf5->fill);
     rs_text_release(&hdf5->type);
+    rs_text_release(&hdf5->attributes);
     free(hdf5);
 }
 
@@ -185,7 +205,10 @@ void rs_hdf5_pass(rs_wire *wire, const resplit_array *array, rs_hdf5 **hdf5)
         return;
     }
     rs_wire_string(wire, &h->dataset);
+    rs_wire_string(wire, &h->origin_file);
+    rs_wire_string(wire, &h->origin);
     rs_wire_text(wire, &h->type);
+    rs_wire_text(wire, &h->attributes);
     rs_wire_owned(wire, (void **)&h->chunk, array->info.n_blocks * (int64_t)sizeof *h->chunk);
     rs_wire_owned(wire, (void **)&h->inside, array->most_stored);
     if (!wire->sends) {

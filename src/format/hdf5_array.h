@@ -2,9 +2,8 @@
 /*
  * hdf5_array.h - what the rest of this room knows of HDF5; nothing of libhdf5.
  *
- * Over files that are damaged libhdf5 may crash. So whatever it does with a file that somebody else has made, it does in a child
- * process (base/apart.h): a dataset is opened there, and a grid of files; a target is tried there before anything is touched, and
- * sealed. This process has libhdf5 only for the heads of new files of a grid.
+ * Over files that are damaged libhdf5 may crash. So whatever it does, it does in a child process (base/apart.h): a dataset is opened
+ * there, and a grid of files; a target is tried there before anything is touched, and sealed.
  */
 #ifndef RS_HDF5_ARRAY_H
 #define RS_HDF5_ARRAY_H
@@ -32,12 +31,19 @@ resplit_status rs_hdf5_split(const char *path, bool any, char **file, char **dat
 resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const resplit_spec *spec, resplit_array **out,
                                   resplit_error *err);
 
-/* Everything of a target that is one file: array->format, dtype, cast and path are set. dataset NULL: as the source's. */
+/*
+ * Everything of a target: array->format, dtype, cast and path are set; and the layout and pattern of its files, when it is a grid of
+ * them. dataset NULL: as the source's.
+ */
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err);
 
 resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                               rs_place *out, resplit_error *err);
+
+/* The most blocks of a file, and the position of a block among those of its file, in C order. */
+int64_t rs_hdf5_blocks(const resplit_array *array);
+int64_t rs_hdf5_position(const resplit_array *array, const int64_t *index);
 
 /* A block that only libhdf5 can read, as long as it is stored; what lies outside the array is left as it is. */
 resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err);
@@ -57,11 +63,11 @@ resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, respli
 resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err);
 
 /*
- * Makes of a file with the blocks of a target in it an HDF5 file: rs_array_seal. Everything else of the source's file goes there
- * too, when all of its dataset does.
+ * Makes of files with the blocks of a target in them HDF5 files: rs_array_seal. Everything else of the source's file goes there
+ * too, when all of its dataset goes to one file.
  */
-resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
-                            resplit_error *err);
+resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_file_range files, rs_array_entry *entry,
+                            void *payload, resplit_error *err);
 
 /* To the process that had it opened by another one. */
 void rs_hdf5_pass(rs_wire *wire, const resplit_array *array, struct rs_hdf5 **hdf5);

@@ -17,10 +17,22 @@ static const int64_t MOST_CHUNK = INT64_C(0xffffffff); /* bytes, and elements */
 
 /* ---- Names ------------------------------------------------------------------------------------ */
 
+static resplit_status set_origin(const char *file, const char *dataset, rs_hdf5 *hdf5, resplit_error *err)
+{
+    hdf5->origin_file = rs_strdup(file);
+    hdf5->origin = rs_strdup(dataset);
+    return hdf5->origin_file != NULL && hdf5->origin != NULL ? RESPLIT_OK
+                                                             : rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
+}
+
 static resplit_status set_names(const resplit_array *source, const char *dataset, rs_hdf5 *hdf5, resplit_error *err)
 {
-    bool one = source->hdf5 != NULL && source->files == NULL; /* a dataset, not a grid of files */
-    const char *name = dataset != NULL ? dataset : one ? source->hdf5->dataset : RS_HDF5_USUAL_NAME;
+    const rs_hdf5 *from = source->path != NULL ? source->hdf5 : NULL;
+    const char *file = from == NULL ? NULL : source->files != NULL ? from->origin_file : source->path;
+    const char *origin = from == NULL ? NULL : source->files != NULL ? from->origin : from->dataset;
+    const char *name = dataset != NULL                         ? dataset
+                       : from != NULL && from->dataset != NULL ? from->dataset
+                                                               : RS_HDF5_USUAL_NAME;
     while (*name == '/') {
         name++;
     }
@@ -33,17 +45,10 @@ static resplit_status set_names(const resplit_array *source, const char *dataset
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
     }
     (void)snprintf(hdf5->dataset, n + 2, "/%s", name);
-    if (one && source->path != NULL) {
-        hdf5->origin_file = rs_strdup(source->path);
-        hdf5->origin = rs_strdup(source->hdf5->dataset);
-        if (hdf5->origin_file == NULL || hdf5->origin == NULL) {
-            return rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
-        }
-    }
-    return RESPLIT_OK;
+    return origin != NULL ? set_origin(file, origin, hdf5, err) : RESPLIT_OK;
 }
 
-/* ---- Type and codecs --------------------------------------------------------------------------- */
+/* ---- Type and fill value ----------------------------------------------------------------------- */
 
 /* Where the source has none that can be kept, rs_hdf5_try makes one. */
 static resplit_status keep_type(const resplit_array *source, resplit_array *array, resplit_error *err)
@@ -74,89 +79,6 @@ static resplit_status set_fill(const resplit_array *source, resplit_array *array
     return RESPLIT_OK;
 }
 
-/* What others call gzip is a zlib stream in HDF5, and its lz4 has another head: the same compression in another envelope. */
-static const struct {
-    const char *word, *own;
-    bool keep; /* the settings */
-} same[] = {{"gzip", "zlib", true}, {"deflate", "zlib", true}, {"lz4", "lz4-hdf5", false}};
-
-static resplit_status add_words(const char *codec, rs_text *out, resplit_error *err)
-{
-    for (const char *at = codec; *at != '\0';) {
-        size_t word = strcspn(at, ":+"), all = strcspn(at, "+");
-        const char *own = NULL;
-        bool keep = true;
-        for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-            if (strlen(same[i].word) == word && memcmp(same[i].word, at, word) == 0) {
-                own = same[i].own;
-                keep = same[i].keep;
-            }
-        }
-        RS_TRY(own != NULL ? rs_text_add(out, err, "%s%.*s", own, keep ? (int)(all - word) : 0, at + word)
-                           : rs_text_add(out, err, "%.*s", (int)all, at));
-        at += all;
-        if (*at == '+') {
-            RS_TRY(rs_text_add(out, err, "+"));
-            at++;
-        }
-    }
-    return RESPLIT_OK;
-}
-
-/* What every libhdf5 can undo: programs that read MINC load no plugins, and see zeros in the place of other chunks. */
-static bool is_common(const char *codec)
-{
-    static const char *const common[] = {"none", "zlib", "gzip", "deflate", "shuffle", "fletcher32"};
-    while (*codec != '\0') {
-        size_t word = strcspn(codec, ":+");
-        bool found = false;
-        for (size_t i = 0; i < sizeof common / sizeof common[0]; i++) {
-            found = found || (strlen(common[i]) == word && memcmp(common[i], codec, word) == 0);
-        }
-        if (!found) {
-            return false;
-        }
-        codec += strcspn(codec, "+");
-        codec += *codec == '+';
-    }
-    return true;
-}
-
-/* An image of another format is compressed as that was, where readers of MINC can undo it. */
-static resplit_status choose_codec(const resplit_array *source, resplit_array *array, const char **codec,
-                                   resplit_error *err)
-{
-    static const char usual[] = "zlib:4";
-    char kept[200];
-    if (*codec != NULL || array->minc == NULL || source->minc != NULL
-        || is_common(rs_chain_text(&source->chain, kept))) {
-        return RESPLIT_OK;
-    }
-    *codec = usual;
-    return rs_text_add_line(&array->notes, err, "programs for MINC do not read %s: chunks are compressed by %s", kept,
-                            usual);
-}
-
-static resplit_status set_chain(const resplit_array *source, const char *codec, resplit_array *array,
-                                resplit_error *err)
-{
-    rs_element element = rs_dtype_element(&array->dtype);
-    char kept[200];
-    rs_text words = {0};
-    RS_TRY(choose_codec(source, array, &codec, err));
-    if (codec == NULL && source->hdf5 != NULL && array->cast.kind != RS_CAST_VALUES) {
-        array->chain = source->chain; /* also what no words tell */
-        return RESPLIT_OK;
-    }
-    const char *text = codec != NULL ? codec : rs_chain_text(&source->chain, kept);
-    resplit_status rc = add_words(text, &words, err);
-    if (rc == RESPLIT_OK) {
-        rc = rs_chain_parse(words.s != NULL ? words.s : "none", &element, &array->chain, err);
-    }
-    rs_text_release(&words);
-    return rc;
-}
-
 /* ---- Grid -------------------------------------------------------------------------------------- */
 
 static bool keeps_chunks(const resplit_array *source)
@@ -179,6 +101,34 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
         RS_TRY(rs_chunk_check(d, shape[d], &chunk[d], err));
         /* HDF5 wants no chunk to be longer than the axis can become */
         chunk[d] = rs_max(1, hdf5->maximum[d] >= 0 ? rs_min(chunk[d], hdf5->maximum[d]) : chunk[d]);
+    }
+    return RESPLIT_OK;
+}
+
+/*
+ * Of those in the files of a grid: as asked for, where files and chunks both were; else a file is one chunk, if it is to be compressed.
+ * Only the last along an axis may end inside of a chunk.
+ */
+static resplit_status choose_in_files(const resplit_target *target, const resplit_array *array, int64_t *chunk,
+                                      bool *any, resplit_error *err)
+{
+    *any = target->shards != NULL || array->chain.n > 0;
+    for (int d = 0; d < array->layout.ndim; d++) {
+        const rs_axis *files = &array->layout.axis[d];
+        int64_t length = rs_axis_longest(files);
+        const resplit_chunks *asked = target->shards != NULL && target->chunks != NULL ? &target->chunks[d] : NULL;
+        chunk[d] = asked != NULL ? asked->length : length;
+        if (*any && (files->step == 0 || (asked != NULL && asked->count > 0))) {
+            return rs_fail(
+                err, RESPLIT_EUNSUPPORTED,
+                "axis %d is cut unevenly, which files with chunks cannot be: give one length, or --codec none", d);
+        }
+        RS_TRY(rs_chunk_check(d, files->extent, &chunk[d], err));
+        chunk[d] = rs_max(1, rs_min(chunk[d], length));
+        if (files->n > 1 && length % chunk[d] != 0) {
+            return rs_fail(err, RESPLIT_EINVAL, "files of %lld along axis %d are not whole chunks of %lld",
+                           (long long)length, d, (long long)chunk[d]);
+        }
     }
     return RESPLIT_OK;
 }
@@ -222,18 +172,34 @@ static resplit_status check_chunk(int ndim, const int64_t *chunk, int64_t itemsi
                    rs_shape_text(ndim, chunk, text), (long long)itemsize);
 }
 
+static resplit_status set_chunks(const int64_t *shape, const int64_t *chunk, resplit_array *array, resplit_error *err)
+{
+    for (int d = 0; d < array->layout.ndim; d++) {
+        rs_axis *axis = &array->layout.axis[d];
+        *axis = rs_axis_even(shape[d], chunk[d]);
+        if (shape[d] > 0 && !rs_mul(axis->n, chunk[d], &axis->last)) {
+            return rs_fail(err, RESPLIT_EINVAL, "%lld chunks of %lld along axis %d are too many", (long long)axis->n,
+                           (long long)chunk[d], d);
+        }
+        const rs_axis *files = array->files != NULL ? &array->files->layout.axis[d] : NULL;
+        bool several = files != NULL && files->n > 1;
+        array->shard[d] = several ? files->step / chunk[d] : axis->n;
+        array->hdf5->file[d] = several ? files->step : shape[d];
+    }
+    return RESPLIT_OK;
+}
+
+/* Blocks are chunks, or files. */
 static resplit_status set_grid(const int64_t *shape, const int64_t *chunk, resplit_array *array, resplit_error *err)
 {
-    rs_layout *layout = &array->layout;
-    for (int d = 0; d < layout->ndim; d++) {
-        int64_t length = array->hdf5->chunked ? chunk[d] : rs_max(1, shape[d]);
-        rs_axis *axis = &layout->axis[d];
-        *axis = rs_axis_even(shape[d], length);
-        if (array->hdf5->chunked && shape[d] > 0 && !rs_mul(axis->n, length, &axis->last)) {
-            return rs_fail(err, RESPLIT_EINVAL, "%lld chunks of %lld along axis %d are too many", (long long)axis->n,
-                           (long long)length, d);
-        }
-        array->shard[d] = axis->n; /* all in one file */
+    bool grid = array->pattern != NULL;
+    if (array->hdf5->chunked) {
+        RS_TRY(grid ? rs_array_move_files(array, err) : RESPLIT_OK);
+        RS_TRY(set_chunks(shape, chunk, array, err));
+    }
+    for (int d = 0; d < array->layout.ndim && !array->hdf5->chunked && !grid; d++) {
+        array->layout.axis[d] = rs_axis_even(shape[d], rs_max(1, shape[d]));
+        array->shard[d] = 1;
     }
     array->order = 'C';
     return rs_array_finish(array, err);
@@ -241,30 +207,32 @@ static resplit_status set_grid(const int64_t *shape, const int64_t *chunk, respl
 
 /* ---- All of it --------------------------------------------------------------------------------- */
 
-static resplit_status check_wishes(const resplit_target *target, const char *path, resplit_error *err)
+static resplit_status check_wishes(const resplit_target *target, const resplit_array *array, resplit_error *err)
 {
     if (target->order == 'F') {
         return rs_fail(err, RESPLIT_EINVAL, "HDF5 has elements in C order only, but F was asked for");
     }
-    if (target->shards != NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
+    if (target->shards != NULL && array->pattern == NULL) {
+        return rs_fail(err, RESPLIT_EINVAL,
+                       "'%s' is one file: give a folder name for files of their own lengths, or no shards",
+                       array->path);
     }
-    return target->pattern == NULL
+    return target->pattern == NULL || array->pattern != NULL
                ? RESPLIT_OK
-               : rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and needs no pattern: give a folder name", path);
+               : rs_fail(err, RESPLIT_EINVAL, "'%s' is one file and needs no pattern: give a folder name", array->path);
 }
 
 /* Where blocks are, when they are not encoded. */
 static resplit_status set_places(resplit_array *array, resplit_error *err)
 {
     rs_box box = rs_layout_stored(&array->layout, (const int64_t[RS_MAX_NDIM]){0});
-    int64_t total;
+    int64_t bytes = rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize, total;
     array->data_offset = RS_HDF5_BEGIN;
-    array->stride = rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
-    return rs_mul(array->stride, array->info.n_blocks, &total) && rs_add(total, RS_HDF5_BEGIN, &total)
+    array->stride = array->hdf5->chunked ? bytes : 0;
+    return rs_mul(bytes, array->info.n_blocks, &total) && rs_add(total, RS_HDF5_BEGIN, &total)
                ? RESPLIT_OK
                : rs_fail(err, RESPLIT_EINVAL, "%lld chunks of %lld bytes are more than a file can hold",
-                         (long long)array->info.n_blocks, (long long)array->stride);
+                         (long long)array->info.n_blocks, (long long)bytes);
 }
 
 static resplit_status set_coding(const resplit_array *source, resplit_array *array, resplit_error *err)
@@ -281,7 +249,6 @@ static resplit_status set_coding(const resplit_array *source, resplit_array *arr
     return rs_array_set_coding(array, true, bound, ratio, err);
 }
 
-/* Whether HDF5 has filters for all that: asked now, not when everything is written. */
 /* It has one block, which nobody writes. */
 static resplit_status fill_virtual(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                    resplit_array *array, resplit_error *err)
@@ -297,12 +264,35 @@ static resplit_status fill_virtual(const resplit_array *source, const resplit_ta
     return rs_hdf5_try(array, err);
 }
 
+/* Those of the dataset, or of the datasets in the files of a grid. */
+static resplit_status fill_grid(const resplit_array *source, const resplit_target *target, const int64_t *shape,
+                                resplit_array *array, resplit_error *err)
+{
+    int64_t chunk[RS_MAX_NDIM] = {0};
+    bool any = false;
+    rs_hdf5 *hdf5 = array->hdf5;
+    array->layout.ndim = source->layout.ndim;
+    RS_TRY(array->pattern != NULL ? choose_in_files(target, array, chunk, &any, err)
+                                  : choose_chunks(source, target, shape, hdf5, chunk, &any, err));
+    bool alone = array->pattern == NULL; /* a file that is one chunk has chunks */
+    hdf5->chunked = is_chunked(array->layout.ndim, shape, chunk, hdf5, any, array->chain.n + !alone);
+    if (!hdf5->chunked && array->chain.n > 0) {
+        if (target->codec != NULL && !any) {
+            return rs_fail(err, RESPLIT_EINVAL, "'%s' can be compressed only in chunks: give --chunks", array->path);
+        }
+        array->chain.n = 0; /* there is nothing to compress */
+    }
+    if (hdf5->chunked) {
+        RS_TRY(check_chunk(array->layout.ndim, chunk, array->dtype.itemsize, err));
+    }
+    return set_grid(shape, chunk, array, err);
+}
+
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err)
 {
-    int64_t chunk[RS_MAX_NDIM] = {0};
-    bool any;
-    RS_TRY(check_wishes(target, array->path, err));
+    bool one = array->pattern == NULL, made = array->minc != NULL && source->minc == NULL;
+    RS_TRY(check_wishes(target, array, err));
     array->hdf5 = calloc(1, sizeof *array->hdf5);
     if (array->hdf5 == NULL) {
         return rs_fail(err, RESPLIT_ENOMEM, "no memory for an array");
@@ -313,31 +303,21 @@ resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_tar
     if (target->is_virtual) {
         return fill_virtual(source, target, shape, array, err);
     }
-    RS_TRY(set_chain(source, target->codec, array, err));
-    set_maximum(source, shape, array->hdf5, array->minc == NULL || source->minc != NULL);
+    RS_TRY(rs_hdf5_set_chain(source, one || target->codec != NULL ? target->codec : "none", array, err));
+    set_maximum(source, shape, array->hdf5, one && !made);
+    array->hdf5->all = array->hdf5->all && one;
     if (source->minc != NULL && array->minc == NULL && !array->hdf5->all) {
         RS_TRY(rs_minc_note_loss(source, array, err));
     }
-    RS_TRY(choose_chunks(source, target, shape, array->hdf5, chunk, &any, err));
-    array->layout.ndim = source->layout.ndim;
+    RS_TRY(fill_grid(source, target, shape, array, err));
     array->write_empty = target->write_empty;
-    array->hdf5->chunked = is_chunked(array->layout.ndim, shape, chunk, array->hdf5, any, array->chain.n);
-    if (!array->hdf5->chunked && array->chain.n > 0) {
-        if (target->codec != NULL && !any) {
-            return rs_fail(err, RESPLIT_EINVAL, "'%s' can be compressed only in chunks: give --chunks", array->path);
-        }
-        array->chain.n = 0; /* there is nothing to compress */
-    }
-    if (array->hdf5->chunked) {
-        RS_TRY(check_chunk(array->layout.ndim, chunk, array->dtype.itemsize, err));
-    }
-    RS_TRY(set_grid(shape, chunk, array, err));
     array->whole = target->whole;
     array->encoded = array->chain.n > 0 || (array->whole && array->hdf5->chunked);
     array->info.codec = array->chain.n > 0 ? rs_chain_text(&array->chain, array->codec) : NULL;
-    array->info.dataset = array->hdf5->dataset;
+    array->info.shards = rs_hdf5_blocks(array) > 1 && array->files != NULL ? array->hdf5->file : NULL;
+    array->info.dataset = one ? array->hdf5->dataset : NULL;
     RS_TRY(array->encoded ? set_coding(source, array, err) : set_places(array, err));
-    return rs_hdf5_try(array, err);
+    return array->path != NULL ? rs_hdf5_try(array, err) : RESPLIT_OK; /* without one, it is only planned with */
 }
 
 resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, resplit_error *err)
@@ -345,5 +325,8 @@ resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, respli
     char codec[200];
     RS_TRY(rs_text_add(out, err, "%s %s %d ", array->hdf5->dataset, rs_chain_text(&array->chain, codec),
                        array->hdf5->parts != NULL ? -1 : array->hdf5->chunked));
+    for (int d = 0; d < array->layout.ndim; d++) {
+        RS_TRY(rs_text_add(out, err, "%lld ", (long long)array->shard[d]));
+    }
     return rs_text_add_bytes(out, array->hdf5->type.s, array->hdf5->type.n, err);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_join.c - a grid of HDF5 files whose datasets are in chunks, as one array: its blocks are the chunks of all files.
+ * hdf5_join.c - a grid of HDF5 files as one array: its blocks are the chunks of all files.
  *
  *     files      |      0      |      1      |    2    |        each cut by its own chunks; of the files along an axis
  *     chunks     |   |   |   | |   |   |   | |   |   |..         only those at the end may have chunks that reach out
+ *
+ * A file whose dataset is contiguous has one. Everything else is that of the first file: type, filters, attributes.
  *
  * So blocks are as long as they are stored, but for the last along an axis, which may reach out of the array as those of one dataset
  * do. Files are looked at in any order, by several threads, with the lock of who does so.
@@ -29,6 +31,8 @@ struct rs_hdf5_joint {
     int64_t *length[RS_MAX_NDIM]; /* of chunks, by the index of the file along the axis; 0: not known yet; owned */
     int64_t n_stored, stored_bytes, most_stored;
     bool skips;
+    char *other;  /* a file that has other attributes than the first; owned; NULL: none */
+    bool renamed; /* datasets have more than one name */
 };
 
 void rs_hdf5_joint_free(rs_hdf5_joint *joint)
@@ -44,6 +48,7 @@ void rs_hdf5_joint_free(rs_hdf5_joint *joint)
         free(joint->length[d]);
     }
     free(joint->file);
+    free(joint->other);
     rs_array_close(joint->model);
     free(joint);
 }
@@ -71,20 +76,61 @@ static rs_hdf5_joint *begin(const rs_layout *files, int64_t n_files)
 
 /* ---- One file ----------------------------------------------------------------------------------- */
 
+/* However old the files are that tell of it. */
+static resplit_status is_same_type(const rs_text *a, const rs_text *b, bool *out, resplit_error *err)
+{
+    rs_hdf5_session session;
+    *out = a->n == b->n && memcmp(a->s, b->s, a->n) == 0;
+    if (*out) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_hdf5_enter(&session, err));
+    hid_t x = H5Tdecode(a->s), y = H5Tdecode(b->s);
+    *out = x >= 0 && y >= 0 && H5Tequal(x, y) > 0;
+    rs_hdf5_close(x);
+    rs_hdf5_close(y);
+    rs_hdf5_leave(&session);
+    return RESPLIT_OK;
+}
+
+/* Of missing chunks; and of data that are not there, where files have none. */
+static bool needs_fill(const resplit_array *file)
+{
+    return file->hdf5->chunked || (file->offsets != NULL && file->offsets[0] < 0);
+}
+
 /* Chunks of all files mean the same. */
 static resplit_status check_alike(const resplit_array *model, const resplit_array *file, const char *shown,
                                   const char *first, resplit_error *err)
 {
-    const char *what = file->encoded != model->encoded || !rs_chain_decodes_like(&file->chain, &model->chain)
-                           ? "other filters"
-                       : memcmp(file->fill, model->fill, (size_t)model->dtype.itemsize) != 0 ? "another fill value"
-                       : file->hdf5->type.n != model->hdf5->type.n
-                               || memcmp(file->hdf5->type.s, model->hdf5->type.s, model->hdf5->type.n) != 0
-                           ? "another type"
-                           : NULL;
+    bool same_type, chunked = file->hdf5->chunked;
+    if (chunked != model->hdf5->chunked) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' is in chunks, and '%s' is not", chunked ? shown : first,
+                       chunked ? first : shown);
+    }
+    RS_TRY(is_same_type(&file->hdf5->type, &model->hdf5->type, &same_type, err));
+    bool same_chain = file->encoded == model->encoded && rs_chain_decodes_like(&file->chain, &model->chain);
+    bool same_fill = !needs_fill(file) || memcmp(file->fill, model->fill, (size_t)model->dtype.itemsize) == 0;
+    const char *what = !same_chain  ? "other filters"
+                       : !same_fill ? "another fill value"
+                       : !same_type ? "another type"
+                                    : NULL;
     return what == NULL ? RESPLIT_OK
                         : rs_fail(err, RESPLIT_EUNSUPPORTED, "the chunks of '%s' have %s than those of '%s'", shown,
                                   what, first);
+}
+
+/* Unlike what is above, no reason to refuse them. */
+static resplit_status compare_names(rs_hdf5_joint *joint, const resplit_array *file, const char *shown,
+                                    resplit_error *err)
+{
+    joint->renamed = joint->renamed || strcmp(file->hdf5->dataset, joint->model->hdf5->dataset) != 0;
+    const rs_text *has = &file->hdf5->attributes, *wants = &joint->model->hdf5->attributes;
+    if (joint->other != NULL || (has->n == wants->n && memcmp(has->s, wants->s, has->n) == 0)) {
+        return RESPLIT_OK;
+    }
+    joint->other = rs_strdup(shown);
+    return joint->other != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
 }
 
 /* Files side by side are cut in the same places. */
@@ -117,6 +163,7 @@ resplit_status rs_hdf5_joint_add(rs_hdf5_joint **joint, const rs_layout *files, 
     }
     if (j->model != NULL) {
         RS_TRY(check_alike(j->model, array, shown, first, err));
+        RS_TRY(compare_names(j, array, shown, err));
     }
     RS_TRY(note_lengths(j, array, index, shown, err));
     j->file[number] = (file_chunks){array->offsets, array->hdf5->chunk};
@@ -233,20 +280,22 @@ static void place_chunks(resplit_array *array, const rs_layout *files, const rs_
     } while (rs_index_next(files->ndim, zero, n, index));
 }
 
-/* What was the array, a grid of files, becomes its `files`. */
-static resplit_status move_files(resplit_array *array, resplit_error *err)
+/* The first file stands for all of them. */
+static resplit_status set_origin(resplit_array *array, bool renamed, resplit_error *err)
 {
-    resplit_array *files;
-    RS_TRY(rs_array_new(&files, err));
-    array->files = files;
-    files->format = array->format;
-    files->layout = array->layout;
-    files->pattern = array->pattern;
-    files->path = rs_strdup(array->path);
-    memcpy(files->cuts, array->cuts, sizeof files->cuts);
-    memset(array->cuts, 0, sizeof array->cuts);
-    array->pattern = NULL;
-    return files->path != NULL ? RESPLIT_OK : rs_fail(err, RESPLIT_ENOMEM, "no memory for a path");
+    static const int64_t first[RS_MAX_NDIM];
+    rs_hdf5 *hdf5 = array->hdf5;
+    char name[RS_NAME_MAX];
+    rs_text path = {0};
+    hdf5->origin = hdf5->dataset;
+    hdf5->dataset = renamed ? NULL : rs_strdup(hdf5->origin);
+    if (!renamed && hdf5->dataset == NULL) {
+        return rs_fail(err, RESPLIT_ENOMEM, "no memory for a name");
+    }
+    RS_TRY(rs_array_block_name(array->files, first, name, err));
+    RS_TRY(rs_text_add(&path, err, "%s/%s", array->path, name));
+    hdf5->origin_file = path.s; /* moved */
+    return RESPLIT_OK;
 }
 
 /* Everything but the grid is that of the first file. */
@@ -263,8 +312,7 @@ static resplit_status take_model(resplit_array *array, rs_hdf5_joint *joint, res
     array->most_stored = joint->most_stored;
     model->hdf5 = NULL;
     model->fill = NULL;
-    free(array->hdf5->dataset); /* each file has its own */
-    array->hdf5->dataset = NULL;
+    RS_TRY(set_origin(array, joint->renamed, err));
     array->hdf5->skips = joint->skips;
     for (int d = 0; d < array->layout.ndim; d++) {
         array->hdf5->maximum[d] = array->layout.axis[d].extent;
@@ -280,7 +328,7 @@ static resplit_status take_model(resplit_array *array, rs_hdf5_joint *joint, res
 
 resplit_status rs_hdf5_join(rs_hdf5_joint *joint, resplit_array *array, resplit_error *err)
 {
-    RS_TRY(move_files(array, err));
+    RS_TRY(rs_array_move_files(array, err));
     const rs_layout *files = &array->files->layout;
     RS_TRY(cut_all(array, files, joint, err));
     array->hdf5 = joint->model->hdf5; /* it may have several blocks: borrowed until take_model */
@@ -290,6 +338,11 @@ resplit_status rs_hdf5_join(rs_hdf5_joint *joint, resplit_array *array, resplit_
     RS_TRY(take_model(array, joint, err));
     array->info.n_stored = joint->n_stored;
     array->info.stored_bytes = joint->stored_bytes;
+    if (joint->other != NULL && array->minc == NULL) { /* which compares them itself */
+        RS_TRY(rs_text_add_line(&array->notes, err,
+                                "files differ in their attributes ('%s'): those of the first, '%s', are kept",
+                                joint->other, array->hdf5->origin_file));
+    }
     if (array->info.n_elements > 0) {
         place_chunks(array, files, joint);
     } else if (!array->encoded) {

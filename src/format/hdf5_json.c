@@ -175,18 +175,17 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
     return l->rc == RESPLIT_OK ? 0 : -1;
 }
 
-static resplit_status list(hid_t file, const resplit_array *array, rs_text *out, resplit_error *err)
+resplit_status rs_hdf5_list_attributes(hid_t file, const char *name, const char *path, rs_text *out, resplit_error *err)
 {
-    const char *name = array->hdf5->dataset;
     listing l = {.out = out, .err = err};
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset < 0) {
-        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open dataset '%s' of '%s'", name, array->path);
+        return rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open dataset '%s' of '%s'", name, path);
     }
     l.rc = rs_text_add(out, err, "{");
     if (l.rc == RESPLIT_OK && H5Aiterate2(dataset, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &l) < 0
         && l.rc == RESPLIT_OK) {
-        l.rc = rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot list the attributes of '%s' in '%s'", name, array->path);
+        l.rc = rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot list the attributes of '%s' in '%s'", name, path);
     }
     rs_hdf5_close(dataset);
     return l.rc == RESPLIT_OK ? rs_text_add(out, err, "}") : l.rc;
@@ -206,7 +205,7 @@ static resplit_status list_all(void *payload, resplit_error *err)
     RS_TRY(rs_hdf5_enter(&session, err));
     resplit_status rc = rs_hdf5_open_file(a->array->path, &file, err);
     if (rc == RESPLIT_OK) {
-        rc = list(file, a->array, &a->text, err);
+        rc = rs_hdf5_list_attributes(file, a->array->hdf5->dataset, a->array->path, &a->text, err);
     }
     rs_hdf5_close(file);
     rs_hdf5_leave(&session);
@@ -223,6 +222,9 @@ static void pass(rs_wire *wire, void *payload)
 resplit_status rs_hdf5_attributes(const resplit_array *array, rs_text *out, resplit_error *err)
 {
     asked a = {.array = array};
+    if (array->hdf5->attributes.n > 0) { /* of a grid of files, known since it was opened */
+        return rs_text_add_bytes(out, array->hdf5->attributes.s, array->hdf5->attributes.n, err);
+    }
     rs_apart task = {.subject = array->path, .work = list_all, .pass = pass, .payload = &a};
     resplit_status rc = rs_hdf5_apart(task, NULL, err);
     if (rc == RESPLIT_OK) {

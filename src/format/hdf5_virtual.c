@@ -140,7 +140,9 @@ static resplit_status find_file(mapping *m, const int64_t *index, resplit_error 
 /* NULL: the only one of a file. */
 static const char *wanted_name(const mapping *m)
 {
-    return m->parts->format == &rs_format_minc2 ? RS_MINC_IMAGE : m->array->hdf5->origin;
+    return m->parts->format == &rs_format_minc2 ? RS_MINC_IMAGE
+           : m->parts->pattern == NULL          ? m->array->hdf5->origin
+                                                : NULL;
 }
 
 /* What a part says of itself is still what was planned with. */
@@ -215,34 +217,6 @@ static resplit_status add_part(mapping *m, const int64_t *index, hid_t creation,
     rc = rc == RESPLIT_OK ? map_part(m, creation, err) : rc;
     free(m->dataset);
     m->dataset = NULL;
-    return rc;
-}
-
-/* That of the first, since types of others come from there. */
-resplit_status rs_hdf5_part_type(const resplit_array *array, rs_text *out, resplit_error *err)
-{
-    static const int64_t first[RS_MAX_NDIM];
-    hid_t file = -1, dataset = -1, type = -1;
-    mapping *m = calloc(1, sizeof *m);
-    if (m == NULL) {
-        return rs_fail(err, RESPLIT_ENOMEM, "no memory for names of files");
-    }
-    m->array = array;
-    m->parts = array->hdf5->parts;
-    resplit_status rc = find_file(m, first, err);
-    rc = rc == RESPLIT_OK ? rs_hdf5_open_file(m->file, &file, err) : rc;
-    rc = rc == RESPLIT_OK ? rs_hdf5_find(file, m->file, wanted_name(m), &m->dataset, err) : rc;
-    if (rc == RESPLIT_OK) {
-        dataset = H5Dopen2(file, m->dataset, H5P_DEFAULT);
-        type = dataset >= 0 ? H5Dget_type(dataset) : -1;
-        rc = type >= 0 ? rs_hdf5_encode_type(type, out, err)
-                       : rs_hdf5_fail(err, RESPLIT_EFORMAT, "cannot open the dataset of '%s'", m->file);
-    }
-    rs_hdf5_close(type);
-    rs_hdf5_close(dataset);
-    rs_hdf5_close(file);
-    free(m->dataset);
-    free(m);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_write.c - makes an HDF5 file of a file in which the engine has put the blocks.
+ * hdf5_write.c - makes an HDF5 file of a file in which the engine has put blocks.
  *
  *     0            4096                                    floor
  *     [ superblock | blocks, as the engine has written them | groups, headers, attributes, index of chunks ]
@@ -8,14 +8,16 @@
  * libhdf5 writes everything but the blocks: it is told where they are, and what it would write there is dropped by our driver. The
  * file has the oldest form of everything, which all readers know.
  */
-#include "format/hdf5.h"
+#include "format/hdf5_seal.h"
 
 #include "format/hdf5_array.h"
 #include "format/minc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     STEP = 1 << 16, /* chunks that are indexed between two looks at the clock */
@@ -25,18 +27,6 @@ enum {
     ENOUGH = 32 << 20,
 };
 
-typedef struct sealing {
-    const resplit_array *array;
-    const char *path; /* of the target, for messages */
-    const char *data; /* where it grows */
-    int64_t floor;
-    rs_text *memory; /* only a trial: the file is here, without blocks; else NULL */
-    rs_array_entry *entry;
-    void *payload;
-    hid_t origin_file, origin; /* -1: the source is not HDF5 */
-    hid_t file, dataset;
-} sealing;
-
 /* ---- The dataset ------------------------------------------------------------------------------- */
 
 static int64_t chunk_bytes(const resplit_array *array)
@@ -45,20 +35,26 @@ static int64_t chunk_bytes(const resplit_array *array)
     return rs_box_volume(array->layout.ndim, &box) * array->dtype.itemsize;
 }
 
-static hid_t make_space(const resplit_array *array)
+/* A dataset may be shorter than its chunk, in the last file of a grid, only if it can grow. */
+static hid_t make_space(const rs_hdf5_sealing *s)
 {
+    const resplit_array *array = s->array;
     int ndim = array->layout.ndim;
+    bool chunked = array->hdf5->chunked, grid = array->info.folder;
     hsize_t shape[RS_MAX_NDIM], most[RS_MAX_NDIM];
     for (int d = 0; d < ndim; d++) {
-        int64_t maximum = array->hdf5->chunked ? array->hdf5->maximum[d] : array->layout.axis[d].extent;
-        shape[d] = (hsize_t)array->layout.axis[d].extent;
+        int64_t length = s->at.box.hi[d] - s->at.box.lo[d];
+        int64_t maximum = !chunked ? length
+                          : grid   ? rs_max(length, array->layout.axis[d].step)
+                                   : array->hdf5->maximum[d];
+        shape[d] = (hsize_t)length;
         most[d] = maximum < 0 ? H5S_UNLIMITED : (hsize_t)maximum;
     }
     return ndim == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(ndim, shape, most);
 }
 
 /* What tells nothing of the layout stays as in the source: in which order attributes are listed, when fill values are written. */
-static bool keep_properties(const sealing *s, hid_t creation)
+static bool keep_properties(const rs_hdf5_sealing *s, hid_t creation)
 {
     unsigned order = 0;
     H5D_fill_time_t when = H5D_FILL_TIME_IFSET;
@@ -82,7 +78,7 @@ static bool keep_properties(const sealing *s, hid_t creation)
     return done;
 }
 
-static resplit_status make_properties(const sealing *s, hid_t *out, resplit_error *err)
+static resplit_status make_properties(const rs_hdf5_sealing *s, hid_t *out, resplit_error *err)
 {
     const resplit_array *array = s->array;
     hsize_t chunk[RS_MAX_NDIM];
@@ -108,11 +104,11 @@ static resplit_status make_properties(const sealing *s, hid_t *out, resplit_erro
     return array->encoded ? rs_hdf5_add_filters(creation, &array->chain, chunk_bytes(array), err) : RESPLIT_OK;
 }
 
-static resplit_status make_dataset(sealing *s, resplit_error *err)
+static resplit_status make_dataset(rs_hdf5_sealing *s, resplit_error *err)
 {
     const resplit_array *array = s->array;
     rs_hdf5_io *io = rs_hdf5_io_of(s->file);
-    hid_t creation = -1, space = make_space(array), type = H5Tdecode(array->hdf5->type.s);
+    hid_t creation = -1, space = make_space(s), type = H5Tdecode(array->hdf5->type.s);
     resplit_status rc = make_properties(s, &creation, err);
     if (rc == RESPLIT_OK) {
         bool here = array->hdf5->parts == NULL; /* there are data */
@@ -133,22 +129,22 @@ static resplit_status make_dataset(sealing *s, resplit_error *err)
 
 /* ---- Its chunks -------------------------------------------------------------------------------- */
 
-static resplit_status place_of(const sealing *s, int64_t number, rs_place *place, resplit_error *err)
+static resplit_status place_of(const rs_hdf5_sealing *s, const int64_t *index, rs_place *place, resplit_error *err)
 {
     const resplit_array *array = s->array;
     if (!array->encoded) {
-        *place = (rs_place){.offset = array->data_offset + number * array->stride, .bytes = array->stride};
+        *place = (rs_place){.offset = rs_array_block_offset(array, index), .bytes = array->stride};
         return RESPLIT_OK;
     }
-    RS_TRY(s->entry(s->payload, number, place, err));
-    return place->missing || (place->offset >= RS_HDF5_BEGIN && place->bytes <= s->floor - place->offset)
+    RS_TRY(s->entry(s->payload, index, place, err));
+    return place->missing || (place->offset >= RS_HDF5_BEGIN && place->bytes <= s->at.floor - place->offset)
                ? RESPLIT_OK
                : rs_fail(err, RESPLIT_EINTERNAL, "a block of %lld bytes at %lld is outside of '%s', which has %lld",
-                         (long long)place->bytes, (long long)place->offset, s->path, (long long)s->floor);
+                         (long long)place->bytes, (long long)place->offset, s->at.path, (long long)s->at.floor);
 }
 
 /* libhdf5 allocates the chunk, which is where we say, and writes it, which is dropped. */
-static resplit_status index_chunk(const sealing *s, rs_hdf5_io *io, const hsize_t *at, const rs_place *place,
+static resplit_status index_chunk(const rs_hdf5_sealing *s, rs_hdf5_io *io, const hsize_t *at, const rs_place *place,
                                   resplit_error *err)
 {
     static const char nothing;
@@ -159,30 +155,29 @@ static resplit_status index_chunk(const sealing *s, rs_hdf5_io *io, const hsize_
     return rc >= 0 && taken ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EIO, "cannot index a chunk of '%s'", s->path);
 }
 
-static resplit_status index_chunks(const sealing *s, resplit_error *err)
+static resplit_status index_chunks(const rs_hdf5_sealing *s, resplit_error *err)
 {
     const rs_layout *layout = &s->array->layout;
     rs_hdf5_io *io = rs_hdf5_io_of(s->file);
-    int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM], index[RS_MAX_NDIM] = {0}, number = 0;
+    int64_t lo[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0}, count = 0;
     resplit_status rc = RESPLIT_OK;
-    for (int d = 0; d < layout->ndim; d++) {
-        hi[d] = layout->axis[d].n;
-    }
     io->noting = true;
     do {
+        int64_t block[RS_MAX_NDIM] = {0}; /* of the array */
         hsize_t at[RS_MAX_NDIM];
         rs_place place;
         for (int d = 0; d < layout->ndim; d++) {
             at[d] = (hsize_t)(index[d] * layout->axis[d].step);
+            block[d] = s->at.first[d] + index[d];
         }
-        if (number % STEP == 0) {
+        if (count++ % STEP == 0) {
             rs_apart_go_on(0, 0);
         }
-        rc = place_of(s, number++, &place, err);
+        rc = place_of(s, block, &place, err);
         if (rc == RESPLIT_OK && !place.missing) {
             rc = index_chunk(s, io, at, &place, err);
         }
-    } while (rc == RESPLIT_OK && rs_index_next(layout->ndim, lo, hi, index));
+    } while (rc == RESPLIT_OK && rs_index_next(layout->ndim, lo, s->at.n, index));
     io->noting = false;
     return rc;
 }
@@ -190,7 +185,7 @@ static resplit_status index_chunks(const sealing *s, resplit_error *err)
 /* ---- The file ---------------------------------------------------------------------------------- */
 
 /* The root keeps the order of its links, which netCDF wants. */
-static bool keep_root(const sealing *s, hid_t creation)
+static bool keep_root(const rs_hdf5_sealing *s, hid_t creation)
 {
     unsigned links = 0, attributes = 0;
     if (s->origin_file < 0) {
@@ -204,12 +199,12 @@ static bool keep_root(const sealing *s, hid_t creation)
     return done;
 }
 
-static resplit_status make_file(sealing *s, resplit_error *err)
+static resplit_status make_file(rs_hdf5_sealing *s, resplit_error *err)
 {
-    rs_hdf5_io io = {.floor = s->floor, .memory = s->memory, .most = MOST_TRIED};
+    rs_hdf5_io io = {.floor = s->at.floor, .memory = s->memory, .most = MOST_TRIED};
     hid_t access = rs_hdf5_access(&io, true), creation = H5Pcreate(H5P_FILE_CREATE);
     if (access >= 0 && creation >= 0 && keep_root(s, creation)) {
-        s->file = H5Fcreate(s->data, H5F_ACC_TRUNC, creation, access);
+        s->file = H5Fcreate(s->at.path, H5F_ACC_TRUNC, creation, access);
     }
     rs_hdf5_close(creation);
     rs_hdf5_close(access);
@@ -218,23 +213,8 @@ static resplit_status make_file(sealing *s, resplit_error *err)
                : rs_hdf5_fail(err, RESPLIT_EIO, "cannot make an HDF5 file of '%s'", s->path);
 }
 
-static resplit_status open_origin(sealing *s, resplit_error *err)
-{
-    const rs_hdf5 *hdf5 = s->array->hdf5;
-    const rs_minc *minc = s->array->minc;
-    if (minc == NULL && hdf5->origin_file == NULL) {
-        return RESPLIT_OK;
-    }
-    RS_TRY(minc != NULL ? rs_minc_open(minc, &s->origin_file, err)
-                        : rs_hdf5_open_file(hdf5->origin_file, &s->origin_file, err));
-    s->origin = H5Dopen2(s->origin_file, minc != NULL ? RS_MINC_IMAGE : hdf5->origin, H5P_DEFAULT);
-    return s->origin >= 0 ? RESPLIT_OK
-                          : rs_hdf5_fail(err, RESPLIT_EIO, "cannot open dataset '%s' of '%s' again", hdf5->origin,
-                                         hdf5->origin_file);
-}
-
 /* Its name, when there is nothing else to go into the file. */
-static resplit_status link_dataset(const sealing *s, resplit_error *err)
+static resplit_status link_dataset(const rs_hdf5_sealing *s, resplit_error *err)
 {
     hid_t links = rs_hdf5_make_links();
     herr_t rc = links >= 0 ? H5Olink(s->dataset, s->file, s->array->hdf5->dataset, links, H5P_DEFAULT) : -1;
@@ -245,21 +225,20 @@ static resplit_status link_dataset(const sealing *s, resplit_error *err)
 }
 
 /* All that is known of the image, as it is of this part of it. */
-static resplit_status put_minc(const sealing *s, resplit_error *err)
+static resplit_status put_minc(const rs_hdf5_sealing *s, resplit_error *err)
 {
     const resplit_array *array = s->array;
-    rs_box box = {.lo = {0}};
+    rs_box box = s->at.box;
     for (int d = 0; d < array->layout.ndim; d++) {
-        box.lo[d] = array->origin[d];
-        box.hi[d] = array->origin[d] + array->layout.axis[d].extent;
+        box.lo[d] += array->origin[d];
+        box.hi[d] += array->origin[d];
     }
     return rs_minc_put(array->minc, &box, s->origin_file, s->file, s->dataset, s->path, err);
 }
 
-static resplit_status write_all(sealing *s, resplit_error *err)
+static resplit_status write_all(rs_hdf5_sealing *s, resplit_error *err)
 {
     const rs_hdf5 *hdf5 = s->array->hdf5;
-    RS_TRY(open_origin(s, err));
     RS_TRY(make_file(s, err));
     RS_TRY(make_dataset(s, err));
     if (hdf5->chunked && s->array->info.n_elements > 0 && s->memory == NULL) {
@@ -282,107 +261,17 @@ static resplit_status write_all(sealing *s, resplit_error *err)
     return rs_hdf5_copy_tree(&names, s->dataset, s->path, err);
 }
 
-static resplit_status close_all(sealing *s, resplit_status rc, resplit_error *err)
+resplit_status rs_hdf5_close_sealed(rs_hdf5_sealing *s, resplit_status rc, resplit_error *err)
 {
     rs_hdf5_close(s->dataset);
     if (s->file >= 0 && H5Fclose(s->file) < 0 && rc == RESPLIT_OK) {
         rc = rs_hdf5_fail(err, RESPLIT_EIO, "cannot write the metadata of '%s'", s->path);
     }
-    rs_hdf5_close(s->origin);
-    rs_hdf5_close(s->origin_file);
+    s->dataset = s->file = -1;
     return rc;
 }
 
-static resplit_status seal_here(void *payload, resplit_error *err)
+resplit_status rs_hdf5_write_file(rs_hdf5_sealing *s, resplit_error *err)
 {
-    sealing *s = payload;
-    rs_hdf5_session session;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = close_all(s, write_all(s, err), err);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
-/* In a process of its own, for which a file that another is made of is to blame. */
-static resplit_status seal_apart(sealing *s, rs_apart task, resplit_error *err)
-{
-    const char *origin = s->array->hdf5->origin_file;
-    s->origin_file = s->origin = s->file = s->dataset = -1;
-    task.subject = origin != NULL ? origin : s->path;
-    task.payload = s;
-    return rs_hdf5_apart(task, NULL, err);
-}
-
-/* Reads back what a virtual dataset is made of. */
-static resplit_status check_here(void *payload, resplit_error *err)
-{
-    sealing *s = payload;
-    rs_hdf5_session session;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_hdf5_open_file(s->data, &s->file, err);
-    if (rc == RESPLIT_OK) {
-        s->dataset = H5Dopen2(s->file, s->array->hdf5->dataset, H5P_DEFAULT);
-        rc = s->dataset >= 0 ? rs_hdf5_check_parts(s->array, s->dataset, err)
-                             : rs_hdf5_fail(err, RESPLIT_EIO, "cannot read '%s' back", s->path);
-    }
-    rc = close_all(s, rc, err);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
-resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
-                            resplit_error *err)
-{
-    struct stat st;
-    sealing s = {.array = array, .path = array->path, .data = path, .entry = entry, .payload = payload};
-    if (stat(path, &st) != 0) {
-        return rs_fail_errno(err, errno, "cannot look at '%s'", path);
-    }
-    if (array->hdf5->parts != NULL) {
-        RS_TRY(seal_apart(&s, (rs_apart){.work = seal_here, .writes = true}, err));
-        return seal_apart(&s, (rs_apart){.work = check_here}, err);
-    }
-    s.floor = rs_max(RS_HDF5_BEGIN,
-                     array->encoded ? (int64_t)st.st_size : array->data_offset + array->info.n_blocks * array->stride);
-    s.floor = (s.floor + 7) / 8 * 8;
-    return seal_apart(&s, (rs_apart){.work = seal_here, .writes = true}, err);
-}
-
-/* ---- Before ------------------------------------------------------------------------------------- */
-
-static resplit_status make_type(const resplit_array *array, rs_text *out, resplit_error *err)
-{
-    rs_hdf5_session session;
-    hid_t type = -1;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    bool own = array->hdf5->parts == NULL;
-    resplit_status rc = own ? rs_hdf5_make_type(&array->dtype, &type, err) : rs_hdf5_part_type(array, out, err);
-    rc = rc == RESPLIT_OK && own ? rs_hdf5_encode_type(type, out, err) : rc;
-    rs_hdf5_close(type);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
-static resplit_status try_here(void *payload, resplit_error *err)
-{
-    sealing *s = payload;
-    if (s->array->hdf5->type.n == 0) {
-        RS_TRY(make_type(s->array, &s->array->hdf5->type, err));
-    }
-    return seal_here(s, err);
-}
-
-static void pass_type(rs_wire *wire, void *payload)
-{
-    rs_text *type = &((sealing *)payload)->array->hdf5->type;
-    rs_wire_bytes(wire, type, sizeof *type);
-    rs_wire_text(wire, type);
-}
-
-resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err)
-{
-    rs_text memory = {0};
-    sealing s = {.array = array, .path = array->path, .data = array->path, .floor = RS_HDF5_BEGIN, .memory = &memory};
-    bool known = array->hdf5->type.n > 0;
-    return seal_apart(&s, (rs_apart){.work = try_here, .pass = known ? NULL : pass_type}, err);
+    return rs_hdf5_close_sealed(s, write_all(s, err), err);
 }

@@ -50,7 +50,7 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
         return write_short(fingerprint, token, out, err);
     }
     char order[2] = {array->order, '\0'};
-    const resplit_info *info = &array->info;
+    const resplit_info *info = array->files != NULL ? &array->files->info : &array->info; /* of what has a file each */
     RS_TRY(rs_text_add(out, err, "{\n  \"resplit\": %d,\n", RS_MANIFEST_VERSION));
     RS_TRY(add_string(out, "format", array->format->name, err));
     RS_TRY(add_string(out, "dtype", array->dtype.descr, err));
@@ -65,8 +65,8 @@ resplit_status rs_manifest_write(const resplit_array *array, uint64_t fingerprin
         RS_TRY(add_chunks(out, &info->chunks[d], err));
     }
     RS_TRY(rs_text_add(out, err, "],\n"));
-    if (array->pattern != NULL) {
-        RS_TRY(add_string(out, "pattern", array->pattern, err));
+    if (info->pattern != NULL) {
+        RS_TRY(add_string(out, "pattern", info->pattern, err));
     }
     RS_TRY(add_hex(out, "fingerprint", fingerprint, err));
     RS_TRY(add_hex(out, "run", token, err));

@@ -170,7 +170,4 @@ resplit_status rs_minc_open(const rs_minc *minc, hid_t *out, resplit_error *err)
 resplit_status rs_minc_put(const rs_minc *minc, const rs_box *box, hid_t from, hid_t to, hid_t dataset,
                            const char *path, resplit_error *err);
 
-/* A file with that, in memory, that says its voxels are at `place`. */
-resplit_status rs_minc_print(const rs_minc *minc, const rs_box *box, int64_t place, rs_text *out, resplit_error *err);
-
 #endif

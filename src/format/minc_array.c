@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_array.c - MINC images as arrays. An array keeps what is known of the whole image; the file of a block is made from it by where
- * the block is, and when blocks are opened each must be what the first one becomes at its place. Numbers that scale slices are put
+ * minc_array.c - MINC images as arrays. An array keeps what is known of the whole image; the metadata of a file are made from it by where
+ * the file is, and when blocks are opened each must be what the first one becomes at its place. Numbers that scale slices are put
  * together from all of them.
  */
 #include "format/minc_array.h"
@@ -203,81 +203,6 @@ resplit_status rs_minc_check_block(resplit_array *array, int64_t number, const r
                            found.noted, shown, first);
     }
     return RESPLIT_OK;
-}
-
-/* ---- Files of a target -------------------------------------------------------------------------------- */
-
-static resplit_status print(const resplit_array *array, const rs_box *box, int64_t place, rs_text *out,
-                            resplit_error *err)
-{
-    rs_hdf5_session session;
-    RS_TRY(rs_hdf5_enter(&session, err));
-    resplit_status rc = rs_minc_print(array->minc, box, place, out, err);
-    rs_hdf5_leave(&session);
-    return rc;
-}
-
-/*
- * All blocks begin at the same byte. What differs in length is tables, and what libhdf5 leaves free where it lengthens a header for a
- * `start` that was not there: so the longest blocks at both ends are looked at, and some room is left. Their voxels are far behind,
- * as those of all blocks are behind their heads: only then does libhdf5 not cut its last piece of memory short.
- */
-static resplit_status find_head(void *payload, resplit_error *err)
-{
-    enum { FAR = RS_HDF5_MOST_MEMORY, ROOM = 1024 };
-    resplit_array *array = payload;
-    int64_t n = 0;
-    for (int end = 0; end < 2; end++) {
-        rs_box box = {.lo = {0}};
-        rs_text text = {0};
-        for (int d = 0; d < array->layout.ndim; d++) {
-            int64_t longest = rs_axis_longest(&array->layout.axis[d]);
-            box.lo[d] = end ? array->minc->shape[d] - longest : 0;
-            box.hi[d] = box.lo[d] + longest;
-        }
-        resplit_status rc = print(array, &box, FAR, &text, err);
-        n = rs_max(n, (int64_t)text.n);
-        rs_text_release(&text);
-        RS_TRY(rc);
-    }
-    array->data_offset = (n + ROOM + RS_HDF5_BEGIN - 1) / RS_HDF5_BEGIN * RS_HDF5_BEGIN;
-    return RESPLIT_OK;
-}
-
-static void pass_offset(rs_wire *wire, void *payload)
-{
-    resplit_array *array = payload;
-    rs_wire_bytes(wire, &array->data_offset, sizeof array->data_offset);
-}
-
-/* What the files will have comes from a file of others: the first heads are made where libhdf5 may crash. */
-resplit_status rs_minc_array_head(const resplit_array *source, resplit_array *array, resplit_error *err)
-{
-    rs_apart task = {.subject = source->path, .work = find_head, .pass = pass_offset, .payload = array};
-    return rs_hdf5_apart(task, NULL, err);
-}
-
-resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err)
-{
-    static const char zeros[64];
-    rs_box box = rs_layout_stored(&array->layout, index);
-    rs_text text = {0};
-    int64_t place = array->data_offset;
-    for (int d = 0; d < array->layout.ndim; d++) {
-        box.lo[d] += array->origin[d];
-        box.hi[d] += array->origin[d];
-    }
-    resplit_status rc = print(array, &box, place, &text, err);
-    if (rc == RESPLIT_OK && (int64_t)text.n > place) {
-        rc = rs_fail(err, RESPLIT_EINTERNAL, "the head of a MINC file has %zu bytes, but %lld were expected", text.n,
-                     (long long)place);
-    }
-    rc = rc == RESPLIT_OK ? rs_text_add_bytes(out, text.s, text.n, err) : rc;
-    for (int64_t left = place - (int64_t)text.n; left > 0 && rc == RESPLIT_OK; left -= (int64_t)sizeof zeros) {
-        rc = rs_text_add_bytes(out, zeros, (size_t)rs_min(left, (int64_t)sizeof zeros), err);
-    }
-    rs_text_release(&text);
-    return rc;
 }
 
 /* ---- Words ---------------------------------------------------------------------------------------- */

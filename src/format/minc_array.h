@@ -17,12 +17,6 @@ resplit_status rs_minc_check_block(resplit_array *array, int64_t number, const r
 resplit_status rs_minc_array_begin(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                    resplit_array *array, resplit_error *err);
 
-/* Bytes before the voxels of the files of a grid. */
-resplit_status rs_minc_array_head(const resplit_array *source, resplit_array *array, resplit_error *err);
-
-/* Appends everything that is before the voxels of a block. */
-resplit_status rs_minc_block_head(const resplit_array *array, const int64_t *index, rs_text *out, resplit_error *err);
-
 /* Says what another format does not keep of an image. */
 resplit_status rs_minc_note_loss(const resplit_array *source, resplit_array *array, resplit_error *err);
 

@@ -59,22 +59,18 @@ resplit_status rs_minc_open(const rs_minc *minc, hid_t *out, resplit_error *err)
     return *out >= 0 ? RESPLIT_OK : rs_hdf5_fail(err, RESPLIT_EINTERNAL, "cannot open the head of a MINC file");
 }
 
-/* The image without voxels, which are at `place`; -1: nowhere. */
-static hid_t make_image(hid_t file, const rs_minc *minc, const rs_box *box, int64_t place)
+/* The image without voxels. */
+static hid_t make_image(hid_t file, const rs_minc *minc)
 {
     hsize_t shape[RS_MAX_NDIM];
-    rs_hdf5_io *io = rs_hdf5_io_of(file);
     for (int d = 0; d < minc->ndim; d++) {
-        shape[d] = (hsize_t)(box->hi[d] - box->lo[d]);
+        shape[d] = (hsize_t)minc->shape[d];
     }
     hid_t type = H5Tdecode(minc->type.s), space = H5Screate_simple(minc->ndim, shape, NULL);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
-    H5D_alloc_time_t when = place >= 0 ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE;
-    if (io != NULL && type >= 0 && space >= 0 && creation >= 0 && H5Pset_alloc_time(creation, when) >= 0
+    if (type >= 0 && space >= 0 && creation >= 0 && H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE) >= 0
         && H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0) {
-        io->place = place;
         dataset = H5Dcreate_anon(file, type, space, creation, H5P_DEFAULT);
-        io->place = -1;
     }
     rs_hdf5_close(creation);
     rs_hdf5_close(space);
@@ -110,13 +106,11 @@ resplit_status rs_minc_close_file(hid_t file, resplit_status rc, resplit_error *
 
 resplit_status rs_minc_take(hid_t file, const char *path, rs_minc *minc, resplit_error *err)
 {
-    rs_box box = {.lo = {0}};
     hid_t to = -1, dataset = -1;
-    memcpy(box.hi, minc->shape, sizeof minc->shape);
     rs_text_release(&minc->head);
     resplit_status rc = rs_minc_new_file(&minc->head, &to, err);
     if (rc == RESPLIT_OK) {
-        dataset = make_image(to, minc, &box, -1);
+        dataset = make_image(to, minc);
         rc = copy_tree(file, to, dataset, leaves_smaller, minc, path, err);
     }
     rs_hdf5_close(dataset);
@@ -272,26 +266,4 @@ resplit_status rs_minc_put(const rs_minc *minc, const rs_box *box, hid_t from, h
     }
     RS_TRY(put_axes(&p, err));
     return put_history(&p, err);
-}
-
-resplit_status rs_minc_print(const rs_minc *minc, const rs_box *box, int64_t place, rs_text *out, resplit_error *err)
-{
-    hid_t from = -1, to = -1, dataset = -1;
-    int64_t bytes = 0;
-    resplit_status rc = rs_minc_open(minc, &from, err);
-    rc = rc == RESPLIT_OK ? rs_minc_new_file(out, &to, err) : rc;
-    if (rc == RESPLIT_OK) {
-        hid_t type = H5Tdecode(minc->type.s);
-        bytes = rs_box_volume(minc->ndim, box) * (int64_t)H5Tget_size(type); /* fits: that of the whole does */
-        rs_hdf5_close(type);
-        dataset = make_image(to, minc, box, place);
-        rc = rs_minc_put(minc, box, from, to, dataset, "a block", err);
-    }
-    rs_hdf5_close(dataset);
-    if (rc == RESPLIT_OK) {
-        rs_hdf5_io_of(to)->end = place + bytes;
-    }
-    rc = rs_minc_close_file(to, rc, err);
-    rs_hdf5_close(from);
-    return rc;
 }

@@ -46,6 +46,6 @@ void rs_array_pass(rs_wire *wire, void *array)
 resplit_status rs_array_take(resplit_array *array, resplit_error *err)
 {
     array->info.codec = array->info.codec != NULL ? array->codec : NULL;
-    array->info.dataset = array->hdf5 != NULL ? array->hdf5->dataset : NULL;
+    array->info.dataset = array->hdf5 != NULL && array->files == NULL ? array->hdf5->dataset : NULL;
     return rs_array_finish(array, err);
 }

@@ -23,7 +23,7 @@ void rs_array_file_index(const resplit_array *array, const int64_t *index, int64
     }
 }
 
-static int64_t files_along(const resplit_array *array, int d)
+int64_t rs_array_files_along(const resplit_array *array, int d)
 {
     return array->files != NULL ? array->files->layout.axis[d].n
                                 : rs_ceil_div(array->layout.axis[d].n, rs_max(1, array->shard[d]));
@@ -37,16 +37,31 @@ int64_t rs_array_file_number(const resplit_array *array, const int64_t *index)
     }
     rs_array_file_index(array, index, file);
     for (int d = 0; d < array->layout.ndim; d++) {
-        number = number * files_along(array, d) + file[d];
+        number = number * rs_array_files_along(array, d) + file[d];
     }
     return number;
+}
+
+void rs_array_file_range(const resplit_array *array, const int64_t *index, int64_t *lo, int64_t *hi)
+{
+    int64_t file[RS_MAX_NDIM] = {0};
+    if (array->files != NULL) {
+        rs_array_file_index(array, index, file);
+        rs_box box = rs_layout_box(&array->files->layout, file);
+        rs_layout_range(&array->layout, &box, lo, hi);
+        return;
+    }
+    for (int d = 0; d < array->layout.ndim; d++) { /* a file for each, or one for all */
+        lo[d] = array->pattern != NULL ? index[d] : 0;
+        hi[d] = array->pattern != NULL ? index[d] + 1 : array->layout.axis[d].n;
+    }
 }
 
 int64_t rs_array_file_count(const resplit_array *array)
 {
     int64_t n = 1;
     for (int d = 0; d < array->layout.ndim; d++) {
-        n *= files_along(array, d); /* no more than there are blocks */
+        n *= rs_array_files_along(array, d); /* no more than there are blocks */
     }
     return n;
 }
@@ -74,8 +89,8 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
     if (array->of != NULL) {
         return rs_array_block_offset(array->of, rs_array_own_index(array, index, own));
     }
-    int64_t number = rs_layout_block_number(&array->layout, index);
-    return array->offsets != NULL ? array->offsets[number] : array->data_offset + number * array->stride;
+    return array->offsets != NULL ? array->offsets[rs_layout_block_number(&array->layout, index)]
+                                  : array->data_offset + rs_hdf5_position(array, index) * array->stride;
 }
 
 int64_t rs_array_coded_bytes(const resplit_array *array)
@@ -192,10 +207,15 @@ bool rs_array_is_virtual(const resplit_array *target)
     return target->hdf5 != NULL && rs_hdf5_is_virtual(target);
 }
 
-resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_array_entry *entry, void *payload,
-                             resplit_error *err)
+resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_file_range files, rs_array_entry *entry,
+                             void *payload, resplit_error *err)
 {
-    return rs_array_is_sealed(array) ? rs_hdf5_seal(array, path, entry, payload, err) : RESPLIT_OK;
+    return rs_array_is_sealed(array) ? rs_hdf5_seal(array, path, files, entry, payload, err) : RESPLIT_OK;
+}
+
+resplit_status rs_array_identity(const resplit_array *array, rs_text *out, resplit_error *err)
+{
+    return array->hdf5 != NULL ? rs_hdf5_describe(array, out, err) : RESPLIT_OK;
 }
 
 /* ---- Two arrays ---------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ typedef struct inspection {
     bool complete; /* as many files as blocks: worth a table of offsets */
     char first[RS_SHOWN_PATH];
     int64_t most, all;    /* bytes of the largest file, and of all */
-    rs_hdf5_joint *joint; /* what blocks are in the files, when there are several in each; else NULL */
+    rs_hdf5_joint *joint; /* what blocks are in files of HDF5; else NULL */
     pthread_mutex_t lock; /* of the array */
 } inspection;
 
@@ -194,10 +194,6 @@ static resplit_status check_file(inspection *v, int64_t number, const int64_t *i
     }
     if (file->head.minc != NULL) {
         RS_TRY(rs_minc_check_block(array, number, &box, shown, v->first, &file->head, err));
-    }
-    if ((file->head.stored != NULL) != (v->joint != NULL) && number > 0) {
-        return rs_fail(err, RESPLIT_EUNSUPPORTED, "'%s' is in chunks, and '%s' is not",
-                       file->head.stored != NULL ? shown : v->first, file->head.stored != NULL ? v->first : shown);
     }
     if (file->head.stored != NULL) {
         RS_TRY(rs_hdf5_joint_add(&v->joint, &array->layout, number, index, &file->head.stored, shown, v->first, err));

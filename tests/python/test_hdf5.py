@@ -318,7 +318,7 @@ def test_a_file_without_a_suffix_is_made_by_format(run, tmp_path):
     assert np.array_equal(read(tmp_path / "out"), some())
     assert "is the name of a" in run.error("in.npy", "x.h5", "--format", "npy", "--chunks", "20,15,11", *MEMORY)
     assert "C order only" in run.error("in.npy", "x.h5", "--to-order", "F", *MEMORY)
-    assert "only Zarr has shards" in run.error("in.npy", "x.h5", "--chunks", "4,5,11", "--shards", "8,5,11", *MEMORY)
+    assert "is one file" in run.error("in.npy", "x.h5", "--chunks", "4,5,11", "--shards", "8,5,11", *MEMORY)
 
 
 def test_overwrite_and_refusal(run, tmp_path):

@@ -44,8 +44,8 @@ def test_what_is_in_the_files_comes_out(run, tmp_path, grid, codec):
     make(tmp_path / "grid", values, *GRIDS[grid], **FILTERS[codec])
     run("grid", "out.npy", *MEMORY)
     assert same(np.load(tmp_path / "out.npy"), values)
-    run("grid", "out.h5", "--chunks", "5,5,5", *MEMORY)
-    run("grid", "kept.h5", *MEMORY)
+    run("grid", "out.h5:/data", "--chunks", "5,5,5", *MEMORY)
+    run("grid", "kept.h5:/data", *MEMORY)
     for name in ("out.h5", "kept.h5"):
         run("verify", "grid", name, "--memory", "32MiB")
     if codec != "zstd": # h5py needs a plugin, and has it here

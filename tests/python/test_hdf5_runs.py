@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs with HDF5: counts are as predicted, memory is the budget, and one that is killed goes on to the same result."""
 
+import errno
 import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -11,8 +13,9 @@ import h5py
 import numpy as np
 import pytest
 
-from conftest import sample, written
-from recovery import PART, Abilities
+from conftest import blocks_of, sample, written
+from hdf5_support import MEMORY
+from recovery import PART, Abilities, no_preload, shim
 from test_kill import Watched
 from test_memory import ALLOWED, MiB, peak_rss
 from test_zarr_counts import CASES, smooth
@@ -155,10 +158,10 @@ def test_many_chunks_are_found_and_indexed_in_little_time(run, tmp_path):
 
 
 class WatchedFile(Watched):
-    def __init__(self, folder, args, env):
+    def __init__(self, folder, name, args, env):
         super().__init__(folder, args, env)
-        self.journal = folder / f"out.h5{PART}" / "journal"
-        self.target = folder / "out.h5"
+        self.journal = folder / f"{name}{PART}" / "journal"
+        self.target = folder / name
 
     def killed_at_work(self, n_records, *more):
         """Kills a run when its journal has grown by some records; False: it had ended before."""
@@ -174,6 +177,14 @@ class WatchedFile(Watched):
         return process.returncode == -9
 
 
+def kill_and_go_on(watched):
+    n_killed = watched.killed_at_work(1) + watched.killed_at_work(2, "--resume")
+    assert n_killed > 0, "no kill hit a run at work"
+    assert not os.path.lexists(watched.target)
+    last = watched.start("--resume")
+    assert last.communicate(timeout=120)[1] is not None and last.returncode == 0
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("codec", ["none", "zlib:1"])
 def test_killed_runs_go_on(run, resplit_path, tmp_path, codec):
@@ -184,13 +195,49 @@ def test_killed_runs_go_on(run, resplit_path, tmp_path, codec):
         f["other"] = np.arange(100)
     able = Abilities(run)
     args = [resplit_path, "in.h5:/data", "out.h5", "--chunks", "48,128,64", "--codec", codec, "--memory", "24MiB", *able.usual()]
-    watched = WatchedFile(tmp_path, list(map(str, args)), run.env)
-    n_killed = watched.killed_at_work(1) + watched.killed_at_work(2, "--resume")
-    assert n_killed > 0, "no kill hit a run at work"
-    assert not os.path.lexists(watched.target)
-    last = watched.start("--resume")
-    assert last.communicate(timeout=120)[1] is not None and last.returncode == 0
+    kill_and_go_on(WatchedFile(tmp_path, "out.h5", list(map(str, args)), run.env))
     assert np.array_equal(read(tmp_path / "out.h5"), values)
     with h5py.File(tmp_path / "out.h5") as f:
         assert f["data"].attrs["kept"] == "text" and np.array_equal(f["other"], np.arange(100))
     assert {p.name for p in tmp_path.iterdir()} == {"in.h5", "out.h5"}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("how", [("--chunks", "48,128,64"), ("--shards", "48,128,128", "--chunks", "48,64,64", "--codec", "zlib:1")])
+def test_killed_runs_of_grids_go_on(run, resplit_path, tmp_path, how):
+    values = sample((128, 256, 512), "<u2") & 0x3f
+    make(tmp_path / "in.h5", values, (32, 64, 128), compression="gzip", compression_opts=1)
+    with h5py.File(tmp_path / "in.h5", "a") as f:
+        f["data"].attrs["kept"] = "text"
+    args = [resplit_path, "in.h5", "grid", "--format", "hdf5", *how, "--memory", "24MiB", *Abilities(run).usual()]
+    kill_and_go_on(WatchedFile(tmp_path, "grid", list(map(str, args)), run.env))
+    assert {p.name for p in tmp_path.iterdir()} == {"in.h5", "grid"}
+    lengths = tuple(map(int, how[1].split(",")))
+    for index, _, block in blocks_of(values, lengths):
+        with h5py.File(tmp_path / "grid" / "{}_{}_{}.h5".format(*index)) as f:
+            assert np.array_equal(f["data"], block) and f["data"].attrs["kept"] == "text"
+
+
+@no_preload
+@pytest.mark.parametrize("kind", ["write", "open", "truncate"])
+@pytest.mark.parametrize("codec", ["none", "zlib:1"])
+def test_a_call_that_fails_in_either_process(run, resplit_path, tmp_path, codec, kind):
+    """Also while libhdf5 writes around the blocks: nothing that is not whole gets the name, and the run goes on."""
+    values = sample((24, 20, 16), "<u2")
+    make(tmp_path / "in.h5", values, (8, 20, 16))
+    args = ("in.h5", "grid", "--format", "hdf5", "--chunks", "12,10,16", "--codec", codec, *MEMORY)
+    fail = {"LD_PRELOAD": shim(resplit_path, "fail"), "RESPLIT_FAIL_ROOT": str(tmp_path.resolve()),
+            "RESPLIT_FAIL_REPORT": str(tmp_path) + ".report", "RESPLIT_FAIL_KIND": kind, "RESPLIT_FAIL_ERRNO": str(errno.ENOSPC)}
+    n_failed = 0
+    for n in range(1, 60):
+        done = run.anyhow(*args, env={**fail, "RESPLIT_FAIL_AT": str(n)})
+        assert done.returncode in (0, 1) and (done.returncode == 0) == (tmp_path / "grid").exists(), (n, done.stderr)
+        if done.returncode:
+            assert len(done.stderr.splitlines()) == 1, done.stderr
+            n_failed += 1
+            run(*args, "--resume")
+        for index, _, block in blocks_of(values, (12, 10, 16)):
+            assert np.array_equal(read(tmp_path / "grid" / "{}_{}_{}.h5".format(*index)), block), n
+        shutil.rmtree(tmp_path / "grid")
+        assert {p.name for p in tmp_path.iterdir()} == {"in.h5"}
+    assert n_failed >= {"truncate": 1}.get(kind, 6)

@@ -80,7 +80,7 @@ def test_any_image_in_any_grid(run, folder, data):
     storage = data.draw(st.sampled_from([{}, {"compression": "gzip", "chunks": tuple(max(1, n // 2) for n in shape)}]))
     whole = write(folder / "in.mnc", voxels, axes, lows, lows + 1 + rng.random(lengths), scaled, valid, **storage)
     chunks = tuple(data.draw(st.integers(1, n)) for n in shape)
-    run(whole, "grid", "--chunks", written(chunks), *MEMORY)
+    run(whole, "grid", "--chunks", written(chunks), "--codec", data.draw(st.sampled_from(["none", "zlib:1"])), *MEMORY)
     pattern, pieces = "_".join(f"{{{d}}}" for d in range(len(shape))) + ".mnc", list(blocks_of(voxels, chunks))
     for index, start, block in pieces:
         check_piece(folder / "grid" / name_of(pattern, index, start, shape), block, start, whole, axes, scaled, rng)
