@@ -106,6 +106,24 @@ static resplit_status open_origin(rs_hdf5_sealing *s, resplit_error *err)
                                          hdf5->origin_file);
 }
 
+/* Something that is neither the dataset nor a group that it is in. */
+static herr_t find_other(hid_t root, const char *name, const rs_hdf5_link *info, void *payload)
+{
+    const char *dataset = (const char *)payload + 1; /* behind the slash */
+    size_t n = strlen(name);
+    (void)root;
+    (void)info;
+    bool above = strncmp(name, dataset, n) == 0 && (dataset[n] == '/' || dataset[n] == '\0');
+    return above ? 0 : 1;
+}
+
+static bool leaves_others(const rs_hdf5_sealing *s)
+{
+    const rs_hdf5 *hdf5 = s->array->hdf5;
+    bool none = s->origin_file < 0 || hdf5->all || s->array->minc != NULL;
+    return !none && rs_hdf5_visit_links(s->origin_file, H5_INDEX_NAME, H5_ITER_INC, find_other, hdf5->origin) > 0;
+}
+
 static resplit_status seal_here(void *payload, resplit_error *err)
 {
     rs_hdf5_sealing *s = payload;
@@ -113,6 +131,7 @@ static resplit_status seal_here(void *payload, resplit_error *err)
     RS_TRY(rs_hdf5_enter(&session, err));
     resplit_status rc = open_origin(s, err);
     rc = rc == RESPLIT_OK ? seal_files(s, err) : rc;
+    s->leaves = s->memory != NULL && rc == RESPLIT_OK && leaves_others(s);
     rs_hdf5_close(s->origin);
     rs_hdf5_close(s->origin_file);
     rs_hdf5_leave(&session);
@@ -172,23 +191,32 @@ static resplit_status make_type(const resplit_array *array, rs_text *out, respli
 static resplit_status try_here(void *payload, resplit_error *err)
 {
     rs_hdf5_sealing *s = payload;
-    if (s->array->hdf5->type.n == 0) {
+    if (!s->typed) {
         RS_TRY(make_type(s->array, &s->array->hdf5->type, err));
     }
     return seal_here(s, err);
 }
 
-static void pass_type(rs_wire *wire, void *payload)
+static void pass_trial(rs_wire *wire, void *payload)
 {
-    rs_text *type = &((rs_hdf5_sealing *)payload)->array->hdf5->type;
-    rs_wire_bytes(wire, type, sizeof *type);
-    rs_wire_text(wire, type);
+    rs_hdf5_sealing *s = payload;
+    rs_text *type = &s->array->hdf5->type;
+    rs_wire_bytes(wire, &s->leaves, sizeof s->leaves);
+    if (!s->typed) {
+        rs_wire_bytes(wire, type, sizeof *type);
+        rs_wire_text(wire, type);
+    }
 }
 
 resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err)
 {
     rs_text memory = {0};
     rs_hdf5_sealing s = {.array = array, .path = array->path, .data = array->path, .memory = &memory};
-    bool known = array->hdf5->type.n > 0;
-    return seal_apart(&s, (rs_apart){.work = try_here, .pass = known ? NULL : pass_type}, err);
+    s.typed = array->hdf5->type.n > 0;
+    RS_TRY(seal_apart(&s, (rs_apart){.work = try_here, .pass = pass_trial}, err));
+    return !s.leaves
+               ? RESPLIT_OK
+               : rs_text_add_line(&array->notes, err,
+                                  "other objects of '%s' do not go along: they do with all of a dataset, to one file",
+                                  array->hdf5->origin_file);
 }

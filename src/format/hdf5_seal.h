@@ -22,8 +22,10 @@ typedef struct rs_hdf5_sealing {
     rs_array_entry *entry;
     void *payload;
     hid_t origin_file, origin; /* -1: the source is not HDF5 */
-    rs_hdf5_sealed at;         /* the file at hand, */
-    hid_t file, dataset;       /* which is open */
+    bool typed;                /* a trial: the type of elements is known without it */
+    bool leaves;         /* a trial has found that other objects are in the source's file, which do not go along */
+    rs_hdf5_sealed at;   /* the file at hand, */
+    hid_t file, dataset; /* which is open */
 } rs_hdf5_sealing;
 
 /* Makes the file at hand, and closes it. */

@@ -168,6 +168,17 @@ def test_files_of_others(run, tmp_path):
     assert "another type" in run.error("info", "same")
 
 
+def test_other_objects_are_left_and_that_is_said(run, tmp_path):
+    make(tmp_path / "in.h5", some(), "a/volume")
+    whole = ("in.h5:/a/volume", "grid", "--format", "hdf5", "--chunks", "8,15,4", "--memory", "32MiB", "--overwrite")
+    assert "do not go along" not in run(*whole).stdout
+    with h5py.File(tmp_path / "in.h5", "a") as f:
+        f["a/volumes"] = np.arange(3)
+    assert "other objects of 'in.h5' do not go along" in run(*whole).stdout
+    assert "do not go along" in run("extract", "in.h5:/a/volume", "part.h5", "--roi", "0:3,:,:", "--memory", "32MiB").stdout
+    assert "do not go along" not in run("in.h5:/a/volume", "out.h5", "--memory", "32MiB").stdout
+
+
 def test_virtual_over_them(run, tmp_path):
     values = some()
     make(tmp_path / "in.h5", values)
