@@ -160,16 +160,21 @@ static resplit_status write_file(rs_worker *worker, const rs_step *step, char *s
     return rc;
 }
 
-/* `stored` has a sector free behind it: direct writes want it to begin in memory where it begins in a sector. */
-static resplit_status append(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
+/*
+ * Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector free behind it: direct writes want
+ * it to begin in memory where it begins in a sector.
+ */
+static resplit_status put_in(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
 {
     rs_run *run = worker->run;
     rs_block_file file;
     rs_cursor moved = {.next = -1};
     bytes b;
-    int64_t offset = rs_shards_reserve(run->shards, step->index, n), lead = rs_file_lead(offset);
+    int64_t offset = run->shards != NULL ? rs_shards_reserve(run->shards, step->index, n)
+                                         : rs_array_place_of(run->target, step->index);
+    int64_t lead = rs_file_lead(offset), all = run->shards != NULL ? 0 : rs_files_bytes(&run->targets, step->index);
     bytes_init(&b, n);
-    RS_TRY(rs_files_get(&run->targets, step->index, 0, worker->path[1], &file, err));
+    RS_TRY(rs_files_get(&run->targets, step->index, all, worker->path[1], &file, err));
     if (file.direct >= 0 && n >= RS_DIRECT_WRITE && lead > 0) {
         memmove(stored + lead, stored, (size_t)n);
         stored += lead;
@@ -177,14 +182,15 @@ static resplit_status append(rs_worker *worker, const rs_step *step, char *store
     rs_block_file raw = as_bytes(&file, &b, offset);
     resplit_status rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
     rs_files_put(&run->targets, &file, false);
-    return rc == RESPLIT_OK ? rs_shards_note(run->shards, step->index, offset, n, err) : rc;
+    return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->index, offset, n, err) : rc;
 }
 
 static resplit_status store(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
 {
     worker->cursor.stored += n;
-    return worker->run->shards != NULL ? append(worker, step, stored, n, err)
-                                       : write_file(worker, step, stored, n, err);
+    const rs_run *run = worker->run;
+    return run->shards != NULL || run->target->stride > 0 ? put_in(worker, step, stored, n, err)
+                                                          : write_file(worker, step, stored, n, err);
 }
 
 /* All of a block, into `area`. What lies outside the array has no part in what is lost. */

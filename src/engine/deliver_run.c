@@ -51,13 +51,14 @@ static resplit_status give_whole(rs_worker *worker, const rs_step *step, const r
 /* What is more than blocks, each of which says all of itself. */
 static resplit_status check_deliverable(const rs_problem *problem, const resplit_array *target, resplit_error *err)
 {
+    static const int64_t first[RS_MAX_NDIM];
     uint32_t unpacked = problem->seen & ~(uint32_t)(RS_WHOLE_SOURCE | RS_WHOLE_TARGET);
     const char *why = unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
                       : rs_array_is_sharded(target) && !rs_array_is_sealed(target) ? "has shards"
                       : rs_array_is_virtual(target)                                ? "is virtual"
                       : problem->verbatim                                          ? "is copied as it is stored"
                       : target->cast.kind != RS_CAST_NONE                          ? "has another type than its source"
-                      : target->encoded && target->data_offset > 0                 ? "has headers that are encoded"
+                      : target->encoded && rs_array_block_offset(target, first) > 0 ? "has headers that are encoded"
                                                                                    : NULL;
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED,

@@ -211,6 +211,11 @@ static bool hdf5_is_uniform(const resplit_array *array)
     return array->encoded && rs_hdf5_is_uniform(array);
 }
 
+static bool hdf5_is_sharded(const resplit_array *array)
+{
+    return array->encoded && array->stride == 0;
+}
+
 static int64_t hdf5_begin(const resplit_array *array)
 {
     (void)array;
@@ -225,7 +230,7 @@ static const rs_answers of_hdf5 = {
     .attributes = hdf5_attributes,
     .words = minc_words,
     .is_uniform = hdf5_is_uniform,
-    .is_sharded = encoded,
+    .is_sharded = hdf5_is_sharded,
     .shard_blocks = rs_hdf5_blocks,
     .shard_position = rs_hdf5_position,
     .shard_begin = hdf5_begin,

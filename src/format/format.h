@@ -290,6 +290,9 @@ bool rs_array_can_be_whole(const resplit_array *array);
 resplit_status rs_array_see_whole(const resplit_array **array, bool whole, bool as_target, resplit_array *view,
                                   resplit_error *err);
 
+/* Where a block is in its file, when that is known before it is written: array->stride is not 0. */
+int64_t rs_array_place_of(const resplit_array *array, const int64_t *index);
+
 /* Bytes before the data of a block; of an encoded one, when it is decoded. */
 int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index);
 

@@ -156,6 +156,11 @@ int64_t rs_hdf5_position(const resplit_array *array, const int64_t *index)
     return position;
 }
 
+char *rs_hdf5_fill(const resplit_array *target)
+{
+    return target->hdf5->fill;
+}
+
 bool rs_hdf5_is_uniform(const resplit_array *array)
 {
     return !array->hdf5->skips && array->hdf5->inside == NULL && !array->hdf5->through;

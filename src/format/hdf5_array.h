@@ -45,6 +45,9 @@ resplit_status rs_hdf5_locate(const resplit_array *array, const int64_t *index, 
 int64_t rs_hdf5_blocks(const resplit_array *array);
 int64_t rs_hdf5_position(const resplit_array *array, const int64_t *index);
 
+/* Of a target: the element that is put where there are none. */
+char *rs_hdf5_fill(const resplit_array *target);
+
 /* A block that only libhdf5 can read, as long as it is stored; what lies outside the array is left as it is. */
 resplit_status rs_hdf5_fetch(const resplit_array *array, const int64_t *index, char *out, resplit_error *err);
 

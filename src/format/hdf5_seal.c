@@ -49,7 +49,7 @@ static resplit_status find_floor(rs_hdf5_sealing *s, resplit_error *err)
         bytes = d == 0 ? array->stride * s->at.n[d] : bytes * s->at.n[d];
     }
     bool here = array->hdf5->parts == NULL;
-    int64_t end = !here ? 0 : array->encoded ? (int64_t)st.st_size : RS_HDF5_BEGIN + bytes;
+    int64_t end = !here ? 0 : rs_array_is_sharded(array) ? (int64_t)st.st_size : RS_HDF5_BEGIN + bytes;
     s->at.floor = here ? (rs_max(RS_HDF5_BEGIN, end) + 7) / 8 * 8 : 0;
     return RESPLIT_OK;
 }

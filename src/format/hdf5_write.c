@@ -132,8 +132,8 @@ static resplit_status make_dataset(rs_hdf5_sealing *s, resplit_error *err)
 static resplit_status place_of(const rs_hdf5_sealing *s, const int64_t *index, rs_place *place, resplit_error *err)
 {
     const resplit_array *array = s->array;
-    if (!array->encoded) {
-        *place = (rs_place){.offset = rs_array_block_offset(array, index), .bytes = array->stride};
+    if (array->stride > 0) {
+        *place = (rs_place){.offset = rs_array_place_of(array, index), .bytes = array->stride};
         return RESPLIT_OK;
     }
     RS_TRY(s->entry(s->payload, index, place, err));

@@ -90,7 +90,12 @@ int64_t rs_array_block_offset(const resplit_array *array, const int64_t *index)
         return rs_array_block_offset(array->of, rs_array_own_index(array, index, own));
     }
     return array->offsets != NULL ? array->offsets[rs_layout_block_number(&array->layout, index)]
-                                  : array->data_offset + rs_hdf5_position(array, index) * array->stride;
+                                  : rs_array_place_of(array, index);
+}
+
+int64_t rs_array_place_of(const resplit_array *array, const int64_t *index)
+{
+    return array->data_offset + rs_hdf5_position(array, index) * array->stride;
 }
 
 int64_t rs_array_coded_bytes(const resplit_array *array)
@@ -134,7 +139,7 @@ void rs_array_plain(const resplit_array *array, resplit_array *out)
 
 bool rs_array_can_be_whole(const resplit_array *array)
 {
-    bool chunks = array->zarr != NULL || (array->hdf5 != NULL && array->offsets != NULL); /* of HDF5: a source */
+    bool chunks = array->zarr != NULL || (array->hdf5 != NULL && (array->offsets != NULL || array->stride > 0));
     return chunks && !array->encoded && array->of == NULL && array->info.n_elements > 0
            && rs_layout_runs(&array->layout) > array->info.n_blocks;
 }
@@ -148,6 +153,10 @@ resplit_status rs_array_see_whole(const resplit_array **array, bool whole, bool 
     *view = **array;
     *array = view;
     view->encoded = true;
+    if (view->stride > 0) { /* a place that is known is read, whatever is there */
+        view->write_empty = true;
+        view->fill = rs_hdf5_fill(view);
+    }
     view->most_stored = rs_layout_longest(&view->layout) * view->dtype.itemsize;
     return rs_array_set_coding(view, as_target, view->most_stored, 1, err);
 }

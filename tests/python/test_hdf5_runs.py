@@ -47,6 +47,36 @@ def test_counts_are_what_was_predicted(run, tmp_path, case, strategy, codec):
     assert np.array_equal(read(tmp_path / "out.h5"), values)
 
 
+@pytest.mark.parametrize("target", ["out.h5:/data", "grid"])
+def test_chunks_at_the_border_are_written_whole(run, tmp_path, target):
+    """Without filters, too, in one access each, with the fill value behind the border; also by partitions, since all have places."""
+    values = smooth((50, 50, 50), "<u2")
+    with h5py.File(tmp_path / "in.h5", "w") as f:
+        f.create_dataset("data", data=values, chunks=(1, 50, 50), fillvalue=9)
+    files = ("--shards", "32,32,50", "--format", "hdf5") if target == "grid" else ()
+    args = ("in.h5", target, "--chunks", "16,16,16", "--codec", "none", *files, "--memory", "8MiB")
+    done = run.json(*args)
+    assert done["actual"]["write_seeks"] == done["predicted"]["write_seeks"] == 4**3
+    check_border(tmp_path, target, values)
+    run("plan", *args, "--parts", "2", "--save", "plan.json", "--quiet")
+    for part in ("2/2", "1/2"):
+        run("run", "plan.json", "--part", part, "--overwrite", "--quiet")
+    run("finish", "plan.json", "--overwrite", "--quiet")
+    check_border(tmp_path, target, values)
+
+
+def check_border(folder, target, values):
+    files = [(folder / "out.h5", values)]
+    if target == "grid":
+        files = [(folder / "grid" / "{}_{}_{}.h5".format(*index), block) for index, _, block in blocks_of(values, (32, 32, 50))]
+    for path, block in files:
+        assert np.array_equal(read(path), block)
+    with h5py.File(files[-1][0]) as f:
+        last = tuple((n - 1) // 16 * 16 for n in f["data"].shape)
+        stored = np.frombuffer(f["data"].id.read_direct_chunk(last)[1], "<u2").reshape(16, 16, 16)
+        assert np.all(stored[2:] == 9) and np.all(stored[:2, :2, :2] == block[-2:, -2:, -2:])
+
+
 def test_chunks_at_the_border_are_read_whole(run, tmp_path):
     """Without filters their rows could be read one by one. One chunk is missing."""
     values = smooth((100, 90, 110), "uint16")
