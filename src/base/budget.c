@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* budget.c - allocates array data under a limit. Small blocks come from malloc, large ones are mappings that are reused. */
+/* budget.c - allocates array data under a limit. Small blocks come from malloc, large ones from an arena. */
 #include "base/budget.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/arena.h"
+
 enum {
     PAGE = 4096,
-    SMALL_ROUND = 16,         /* what malloc rounds to, and about what it adds */
-    MAP_FROM = 64 * 1024,     /* smaller blocks would waste too much of a page */
-    MAX_MAPPINGS = 16 * 1024, /* systems allow about 65,000 mappings in a process */
-    HUGE_FROM = 4 << 20,      /* larger blocks are worth huge pages, of which they hold some whole ones */
+    SMALL_ROUND = 16,       /* what malloc rounds to, and about what it adds */
+    LARGE_FROM = 64 * 1024, /* smaller blocks would waste too much of a page */
+    MAX_LARGE = 16 * 1024,  /* blocks: the arena looks through a list of them */
+    SLACK = 1 << 20,
 };
-
-/* A freed mapping; the record lives in the mapping itself. */
-typedef struct idle_block {
-    struct idle_block *next;
-    int64_t bytes;
-} idle_block;
 
 struct rs_budget {
     int64_t memory; /* what decides how large blocks are rounded */
     int64_t limit, used, peak;
-    int64_t idle_bytes;
-    idle_block *idle; /* most recently freed first */
+    int64_t outside;            /* of that, what is not in the arena */
+    rs_arena *arena[RS_N_USES]; /* for large blocks, by what they are used for; NULL: the system has none */
 };
 
-static bool is_mapped(int64_t memory, int64_t bytes)
+static bool is_large(int64_t memory, int64_t bytes)
 {
-    return bytes >= rs_max(MAP_FROM, memory / MAX_MAPPINGS);
+    return bytes >= rs_max(LARGE_FROM, memory / MAX_LARGE);
 }
 
 int64_t rs_budget_charge(int64_t memory, int64_t bytes)
 {
-    if (is_mapped(memory, bytes)) {
+    if (is_large(memory, bytes)) {
         return rs_ceil_div(bytes, PAGE) * PAGE;
     }
     return rs_ceil_div(bytes, SMALL_ROUND) * SMALL_ROUND + SMALL_ROUND;
@@ -48,77 +44,18 @@ resplit_status rs_budget_new(int64_t memory, int64_t limit, rs_budget **out, res
     }
     (*out)->memory = memory;
     (*out)->limit = limit;
+    (*out)->arena[RS_FOR_DATA] = rs_arena_new(limit, false);
+    (*out)->arena[RS_FOR_DISK] = rs_arena_new(limit, true);
     return RESPLIT_OK;
-}
-
-/* Unmaps idle blocks, all of them or until `bytes` more fit. */
-static void trim(rs_budget *budget, int64_t bytes)
-{
-    while (budget->idle != NULL && budget->used + budget->idle_bytes + bytes > budget->limit) {
-        idle_block *block = budget->idle;
-        budget->idle = block->next;
-        budget->idle_bytes -= block->bytes;
-        (void)munmap(block, (size_t)block->bytes);
-    }
 }
 
 void rs_budget_free(rs_budget *budget)
 {
-    if (budget == NULL) {
-        return;
+    if (budget != NULL) {
+        rs_arena_free(budget->arena[RS_FOR_DATA]);
+        rs_arena_free(budget->arena[RS_FOR_DISK]);
+        free(budget);
     }
-    budget->limit = 0;
-    trim(budget, 0);
-    free(budget);
-}
-
-/* Takes an idle block out of the list: the one whose size is nearest. */
-static idle_block *take_nearest(rs_budget *budget, int64_t charge)
-{
-    idle_block **nearest = NULL;
-    for (idle_block **link = &budget->idle; *link != NULL; link = &(*link)->next) {
-        if (nearest == NULL || llabs((*link)->bytes - charge) < llabs((*nearest)->bytes - charge)) {
-            nearest = link;
-        }
-        if ((*nearest)->bytes == charge) {
-            break;
-        }
-    }
-    if (nearest == NULL) {
-        return NULL;
-    }
-    idle_block *block = *nearest;
-    *nearest = block->next;
-    budget->idle_bytes -= block->bytes;
-    return block;
-}
-
-/* Pages that were touched before are kept where there are some, also when the size is another. */
-static void *map_block(rs_budget *budget, int64_t charge)
-{
-    void *block = MAP_FAILED;
-    idle_block *idle = take_nearest(budget, charge);
-    if (idle != NULL && idle->bytes == charge) {
-        return idle;
-    }
-    trim(budget, charge);
-#ifdef __linux__
-    if (idle != NULL) {
-        block = mremap(idle, (size_t)idle->bytes, (size_t)charge, MREMAP_MAYMOVE);
-    }
-#endif
-    if (block == MAP_FAILED) {
-        if (idle != NULL) {
-            (void)munmap(idle, (size_t)idle->bytes);
-        }
-        block = mmap(NULL, (size_t)charge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    }
-#ifdef MADV_HUGEPAGE
-    if (block != MAP_FAILED && charge >= HUGE_FROM) {
-        (void)madvise(block, (size_t)charge, MADV_HUGEPAGE);
-    }
-#endif
-    return block == MAP_FAILED ? NULL : block;
 }
 
 int64_t rs_budget_room(const rs_budget *budget)
@@ -131,7 +68,45 @@ int64_t rs_budget_cost(const rs_budget *budget, int64_t bytes)
     return rs_budget_charge(budget->memory, bytes);
 }
 
-resplit_status rs_budget_alloc(rs_budget *budget, int64_t bytes, void **out, resplit_error *err)
+/* What may still get memory behind it. */
+static int64_t fresh_room(const rs_budget *budget)
+{
+    return budget->limit - budget->outside - rs_arena_touched(budget->arena[RS_FOR_DATA])
+           - rs_arena_touched(budget->arena[RS_FOR_DISK]);
+}
+
+/* Has free memory given back to the system until so much more may be touched, as far as there is some. */
+static void make_room(rs_budget *budget, int64_t bytes)
+{
+    for (int i = 0; i < RS_N_USES && fresh_room(budget) < bytes; i++) {
+        int64_t touched = rs_arena_touched(budget->arena[i]);
+        rs_arena_cool(budget->arena[i], touched - (bytes - fresh_room(budget)));
+    }
+}
+
+/* Something is left for small blocks, if it can be: they would have memory given back again and again. */
+static void *take_inside(rs_budget *budget, rs_use use, int64_t charge)
+{
+    void *block = rs_arena_take(budget->arena[use], charge, fresh_room(budget) - SLACK);
+    if (block == NULL) {
+        make_room(budget, charge);
+        block = rs_arena_take(budget->arena[use], charge, fresh_room(budget));
+    }
+    return block;
+}
+
+/* Beside the arenas. NULL: there is no memory. */
+static void *take_outside(rs_budget *budget, int64_t bytes, int64_t charge)
+{
+    make_room(budget, charge);
+    if (!is_large(budget->memory, bytes)) {
+        return malloc((size_t)bytes + (bytes == 0));
+    }
+    void *block = mmap(NULL, (size_t)charge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block != MAP_FAILED ? block : NULL;
+}
+
+resplit_status rs_budget_alloc(rs_budget *budget, rs_use use, int64_t bytes, void **out, resplit_error *err)
 {
     *out = NULL;
     int64_t charge = rs_budget_charge(budget->memory, bytes);
@@ -140,11 +115,12 @@ resplit_status rs_budget_alloc(rs_budget *budget, int64_t bytes, void **out, res
                        "the plan promised to stay inside %lld bytes, but %lld are in use and %lld more are asked for",
                        (long long)budget->limit, (long long)budget->used, (long long)charge);
     }
-    if (is_mapped(budget->memory, bytes)) {
-        *out = map_block(budget, charge);
-    } else {
-        trim(budget, charge);
-        *out = malloc((size_t)bytes + (bytes == 0));
+    if (is_large(budget->memory, bytes)) {
+        *out = take_inside(budget, use, charge);
+    }
+    if (*out == NULL) {
+        *out = take_outside(budget, bytes, charge);
+        budget->outside += *out != NULL ? charge : 0;
     }
     if (*out == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate %lld bytes inside the budget of %lld", (long long)bytes,
@@ -157,20 +133,23 @@ resplit_status rs_budget_alloc(rs_budget *budget, int64_t bytes, void **out, res
 
 void rs_budget_release(rs_budget *budget, void *block, int64_t bytes)
 {
+    int64_t charge = rs_budget_charge(budget->memory, bytes);
     if (block == NULL) {
         return;
     }
-    int64_t charge = rs_budget_charge(budget->memory, bytes);
     budget->used -= charge;
-    if (!is_mapped(budget->memory, bytes)) {
-        free(block);
-        return;
+    for (int i = 0; i < RS_N_USES; i++) {
+        if (rs_arena_has(budget->arena[i], block)) {
+            rs_arena_give(budget->arena[i], block, charge);
+            return;
+        }
     }
-    idle_block *idle = block;
-    idle->bytes = charge;
-    idle->next = budget->idle;
-    budget->idle = idle;
-    budget->idle_bytes += charge;
+    budget->outside -= charge;
+    if (is_large(budget->memory, bytes)) {
+        (void)munmap(block, (size_t)charge);
+    } else {
+        free(block);
+    }
 }
 
 int64_t rs_budget_used(const rs_budget *budget)

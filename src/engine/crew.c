@@ -92,7 +92,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
     RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
-        RS_TRY(rs_budget_alloc(run->budget, run->plan->staging_bytes, &memory, err));
+        RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
     }
     return RESPLIT_OK;

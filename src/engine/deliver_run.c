@@ -54,12 +54,12 @@ static resplit_status check_deliverable(const rs_problem *problem, const resplit
     static const int64_t first[RS_MAX_NDIM];
     uint32_t unpacked = problem->seen & ~(uint32_t)(RS_WHOLE_SOURCE | RS_WHOLE_TARGET);
     const char *why = unpacked != 0 ? "is, or comes from, an image that is compressed as a whole"
-                      : rs_array_is_sharded(target) && !rs_array_is_sealed(target) ? "has shards"
-                      : rs_array_is_virtual(target)                                ? "is virtual"
-                      : problem->verbatim                                          ? "is copied as it is stored"
-                      : target->cast.kind != RS_CAST_NONE                          ? "has another type than its source"
+                      : rs_array_is_sharded(target) && !rs_array_is_sealed(target)  ? "has shards"
+                      : rs_array_is_virtual(target)                                 ? "is virtual"
+                      : problem->verbatim                                           ? "is copied as it is stored"
+                      : target->cast.kind != RS_CAST_NONE                           ? "has another type than its source"
                       : target->encoded && rs_array_block_offset(target, first) > 0 ? "has headers that are encoded"
-                                                                                   : NULL;
+                                                                                    : NULL;
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED,
                                  "blocks of a target that %s cannot be handed over: run the plan", why);

@@ -281,6 +281,23 @@ static resplit_status write_cached(const rs_block_file *file, char *memory, int6
     return RESPLIT_OK;
 }
 
+/* From memory that disks like, which may be the very memory that is to be written. */
+static resplit_status add_writes(batch *b, rs_transfer all, resplit_error *err)
+{
+    rs_io *io = b->io;
+    if (io->through == NULL) {
+        return add_parts(b, all, err);
+    }
+    for (int64_t done = 0, n; done < all.n; done += n) {
+        rs_transfer some = {.fd = all.fd, .write = true, .memory = io->through, .at = all.at + done};
+        some.n = n = rs_min(io->room, all.n - done);
+        RS_TRY(flush(b, err)); /* what is there is written */
+        memcpy(io->through, all.memory + done, (size_t)n);
+        RS_TRY(add_parts(b, some, err));
+    }
+    return RESPLIT_OK;
+}
+
 /* The whole sectors of a run directly, its ends through the cache. */
 static resplit_status write_direct(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
                                    resplit_error *err)
@@ -290,20 +307,21 @@ static resplit_status write_direct(batch *b, const rs_block_file *file, char *me
         .fd = file->direct, .write = true, .memory = memory + (from - at), .n = to - from, .at = from};
     RS_TRY(write_cached(file, memory, from - at, at, err));
     RS_TRY(write_cached(file, memory + (to - at), at + n - to, to, err));
-    RS_TRY(add_parts(b, inside, err));
+    RS_TRY(add_writes(b, inside, err));
     return flush(b, err);
 }
 
-static bool is_direct(const rs_block_file *file, const char *memory, int64_t n, int64_t at)
+static bool is_direct(const rs_io *io, const rs_block_file *file, const char *memory, int64_t n, int64_t at)
 {
-    return file->direct >= 0 && n >= RS_DIRECT_WRITE && (int64_t)((uintptr_t)memory % RS_SECTOR) == rs_file_lead(at);
+    bool fits = io->through != NULL || (int64_t)((uintptr_t)memory % RS_SECTOR) == rs_file_lead(at);
+    return file->direct >= 0 && n >= RS_DIRECT_WRITE && fits;
 }
 
 static resplit_status write_run(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
                                 resplit_error *err)
 {
     resplit_error why;
-    if (!is_direct(file, memory, n, at)) {
+    if (!is_direct(b->io, file, memory, n, at)) {
         return write_cached(file, memory, n, at, err);
     }
     resplit_status rc = write_direct(b, file, memory, n, at, &why);

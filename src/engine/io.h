@@ -36,6 +36,9 @@ typedef struct rs_io_backend {
 struct rs_io {
     const rs_io_backend *backend;
     void *state; /* the backend's */
+    char *
+        through; /* whole sectors of memory that disks like: direct writes of other memory go through it; NULL: they do not */
+    int64_t room; /* bytes of that */
 };
 
 extern const rs_io_backend rs_io_threads;

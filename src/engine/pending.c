@@ -23,7 +23,7 @@ resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_
         pending->n_slots *= 2;
     }
     void *slots;
-    RS_TRY(rs_budget_alloc(budget, table_bytes(pending), &slots, err));
+    RS_TRY(rs_budget_alloc(budget, RS_FOR_DATA, table_bytes(pending), &slots, err));
     pending->slots = slots;
     memset(pending->slots, 0, (size_t)table_bytes(pending));
     return RESPLIT_OK;
@@ -55,7 +55,7 @@ rs_unit *rs_pending_find(const rs_pending *pending, int64_t key)
 static resplit_status add_unit(rs_pending *pending, int64_t key, rs_unit **out, resplit_error *err)
 {
     void *memory;
-    RS_TRY(rs_budget_alloc(pending->budget, sizeof(rs_unit), &memory, err));
+    RS_TRY(rs_budget_alloc(pending->budget, RS_FOR_DATA, sizeof(rs_unit), &memory, err));
     rs_unit **slot = &pending->slots[slot_of(pending, key)];
     *out = memory;
     **out = (rs_unit){.next = *slot, .key = key};
@@ -73,8 +73,8 @@ static resplit_status add_piece(rs_pending *pending, rs_unit *unit, const rs_box
 {
     void *record = NULL, *memory = NULL;
     int64_t bytes = rs_box_volume(pending->target->ndim, box) * pending->target->itemsize, room = room_for(bytes, lead);
-    RS_TRY(rs_budget_alloc(pending->budget, sizeof(rs_piece), &record, err));
-    resplit_status rc = rs_budget_alloc(pending->budget, room, &memory, err);
+    RS_TRY(rs_budget_alloc(pending->budget, RS_FOR_DATA, sizeof(rs_piece), &record, err));
+    resplit_status rc = rs_budget_alloc(pending->budget, RS_FOR_DATA, room, &memory, err);
     if (rc != RESPLIT_OK) {
         rs_budget_release(pending->budget, record, sizeof(rs_piece));
         return rc;

@@ -256,15 +256,14 @@ static void fill(char *buffer, size_t n)
 
 int rs_probe_open(rs_probe *p, const char *folder)
 {
-    void *memory = NULL;
     size_t bytes = (size_t)p->n_streams * p->piece;
     p->fd = p->other = -1;
-    p->buffer = NULL;
     p->n_written = 0;
-    if (posix_memalign(&memory, RS_PROBE_PAGE, bytes) != 0) {
+    p->arena = rs_arena_new((int64_t)bytes, true);
+    p->buffer = rs_arena_take(p->arena, (int64_t)bytes, (int64_t)bytes);
+    if (p->buffer == NULL) {
         return ENOMEM;
     }
-    p->buffer = memory;
     fill(p->buffer, bytes);
     int code = open_file(p, folder, &p->fd);
     if (code == 0 && p->has_other) {
@@ -282,7 +281,8 @@ void rs_probe_close(rs_probe *p)
     if (p->fd >= 0) {
         (void)close(p->fd);
     }
-    free(p->buffer);
+    rs_arena_free(p->arena);
     p->fd = p->other = -1;
     p->buffer = NULL;
+    p->arena = NULL;
 }

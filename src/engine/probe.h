@@ -6,7 +6,7 @@
 #ifndef RS_PROBE_H
 #define RS_PROBE_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 enum {
     RS_PROBE_PAGE = 4096,      /* of a random read */
@@ -26,7 +26,8 @@ typedef struct rs_probe {
     /* From rs_probe_open on. */
     int fd, other; /* of the two files; the same where there is one */
     bool direct;
-    char *buffer;      /* a piece for each stream, aligned for O_DIRECT */
+    rs_arena *arena;   /* memory as runs have it */
+    char *buffer;      /* there: a piece for each stream, aligned for O_DIRECT */
     int64_t n_written; /* pieces that the file has: what was never written would be read without the disk */
 } rs_probe;
 

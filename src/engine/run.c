@@ -272,6 +272,16 @@ static resplit_status hand_over_whole(rs_worker *worker, rs_outgoing *outgoing, 
     return run->whole_sink(worker, &outgoing->step, pieces, err);
 }
 
+/* Staging, which is in huge pages: to copy 4 MiB there takes a tenth of what a disk takes longer without. */
+static void write_through(rs_worker *worker)
+{
+    int64_t bytes = worker->run->plan->staging_bytes;
+    if (bytes >= RS_DIRECT_WRITE && (uintptr_t)worker->staging[0] % RS_SECTOR == 0) {
+        worker->io.through = worker->staging[0];
+        worker->io.room = bytes / RS_SECTOR * RS_SECTOR;
+    }
+}
+
 /* Hands the unit to the sink: at once when it lies in one piece, else slice by slice. */
 static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
 {
@@ -289,7 +299,10 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     char *memory = unit->pieces->view.base;
     worker->before = one_piece ? memory - (char *)unit->pieces->memory : 0;
     if (one_piece && !run->sliced) {
-        return hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
+        write_through(worker);
+        resplit_status rc = hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
+        worker->io.through = NULL;
+        return rc;
     }
     rs_slices slices;
     rs_box slice;

@@ -53,8 +53,7 @@ static resplit_status set_box(const resplit_array *source, const resplit_target 
                               int64_t *shape, resplit_error *err)
 {
     int ndim = source->layout.ndim;
-    bool lists =
-        target->chunks != NULL || target->shards != NULL || target->roi_start != NULL || target->roi_stop != NULL;
+    bool lists = target->chunks != NULL || target->roi_start != NULL || target->roi_stop != NULL;
     if (lists && target->ndim != ndim) {
         return rs_fail(err, RESPLIT_EINVAL, "the source has %d axes, but %d were given for the target", ndim,
                        target->ndim);
