@@ -16,8 +16,9 @@ DASK_CASES = {
     "B": ("slices to cubes", (2048, 1024, 1024), "uint16", (1, 1024, 1024), (128,) * 3),
 }
 CODECS = {"zarr": "zstd:1", "hdf5": "none"}
-NAMES = ("hook", "threads", "workers", "rechunker")
-BARS = {"threads": 1 / 3, "workers": 1 / 3, "rechunker": 1.0} # the hook by each, at most
+NAMES = ("hook", "threads", "workers", "workers-x4", "rechunker")
+BARS = {"threads": 1 / 3, "workers": 1 / 3, "workers-x4": 1 / 3, "rechunker": 1.0} # the hook by each, at most
+TIMES = {"workers-x4": 4} # the memory of the others, where that is too little
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,14 @@ def check_of(job, source, target):
 def contender(bench, job, name):
     options = bench.options
     source, target = bench.path(job.source), bench.target() + job.source.suffix
-    arguments = [source, target, listed(job.chunks), str(options.zarr_memory), "--codec", job.source.codec]
+    memory = options.zarr_memory * TIMES.get(name, 1)
+    arguments = [source, target, listed(job.chunks), str(memory), "--codec", job.source.codec]
     if name == "rechunker":
         start = [os.path.join(os.path.abspath(options.peers_dir), "rechunker", "bin", "python"),
                  os.path.join(PEERS_FOLDER, "rechunker_peer.py")]
         arguments[0] += ".v2"
     else:
-        start = [sys.executable, os.path.join(PEERS_FOLDER, "hook_peer.py"), "--how", name]
+        start = [sys.executable, os.path.join(PEERS_FOLDER, "hook_peer.py"), "--how", name.partition("-")[0]]
     return Contender(name, [*start, *arguments], sync=True, makes=target, source=source, peer=name != "hook",
                      check=check_of(job, source, target), timeout=options.peer_timeout, prime=[*start, "--help"], group=True,
                      env={"PYTHONDONTWRITEBYTECODE": "1"})
@@ -101,7 +103,7 @@ def against_dask(bench):
     table = Table("dask: load, rechunk, store", ["case", *NAMES, *(f"hook / {name} (<= {bar:.2f})" for name, bar in BARS.items())],
                   f"Seconds (MiB: anonymous and shared memory of all processes, at its peak), cold cache. hook: the program of threads, "
                   f"unchanged, under resplit.dask.optimize with {human(options.zarr_memory)}; workers: distributed, one per core, or, for HDF5, one of threads, each with "
-                  f"{human(options.zarr_memory)}; rechunker with as much. dies: killed for want of memory; > {options.peer_timeout:g}: stopped.")
+                  f"{human(options.zarr_memory)}, or four times that; rechunker with as much as the hook. dies: killed for want of memory; > {options.peer_timeout:g}: stopped.")
     names = available(bench, table)
     if not names:
         return table

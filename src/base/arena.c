@@ -221,10 +221,10 @@ void *rs_arena_take(rs_arena *arena, int64_t bytes, int64_t room)
     if (i < 0 && arena->bytes - arena->top < bytes) {
         return NULL;
     }
-    if (more > room) {
+    if (more > 0 && more > room) { /* what was touched before is no reason to give something else back */
         cool(arena, most - more, i);
     }
-    if (rs_arena_touched(arena) > most - more && more > 0) {
+    if (more > 0 && rs_arena_touched(arena) > most - more) {
         return NULL;
     }
     arena->n_blocks++;
