@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import machine
 from cases import CASES, CONFIGS
@@ -24,6 +25,9 @@ from tables import MARGIN, MISSED, Table, human
 from zarr_cases import CODECS, PEERS, ZARR_CASES
 
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+
+
+SETTLE = 8 # seconds: the disk of a virtual machine goes on writing, and who has the first turn would pay for that
 
 
 class Bench:
@@ -72,6 +76,8 @@ class Bench:
         print(f"bench: generating {human(source.n_bytes)}", file=sys.stderr, flush=True)
         self.paths[source] = path
         subprocess.run(source.generator(os.path.dirname(os.path.abspath(__file__)), path), check=True)
+        os.sync()
+        time.sleep(SETTLE)
 
     def forget(self, source):
         path = self.paths.pop(source, None)

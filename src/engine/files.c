@@ -55,10 +55,11 @@ resplit_status rs_files_release(rs_files *files, resplit_error *err)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* What is in the page cache is read from there, which is faster. */
+/* What is in the page cache is read from there, which is faster. How long a shard will be, nobody knows. */
 static bool wants_direct(const rs_files *files, int fd, int64_t bytes)
 {
-    if (files->direct == RS_DIRECT_OFF || files->few || bytes < RS_DIRECT_BLOCK) {
+    bool small = bytes < RS_DIRECT_BLOCK && !(files->write && bytes == 0);
+    if (files->direct == RS_DIRECT_OFF || files->few || small) {
         return false;
     }
     return files->write || files->direct == RS_DIRECT_ON || !rs_system_is_cached(fd, bytes);
