@@ -34,11 +34,13 @@ static int64_t below(int64_t n)
 /* Of the process, as the system counts it; of anonymous memory alone. */
 static int64_t resident(void)
 {
+    static const char name[] = "RssAnon:";
     char line[200];
     int64_t kib = -1;
     FILE *file = fopen("/proc/self/status", "r");
     assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "RssAnon: %lld", (long long *)&kib) != 1) {
+    while (kib < 0 && fgets(line, sizeof line, file) != NULL) {
+        kib = strncmp(line, name, sizeof name - 1) == 0 ? strtoll(line + sizeof name - 1, NULL, 10) : -1;
     }
     (void)fclose(file);
     return kib * 1024;
