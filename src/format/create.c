@@ -129,9 +129,10 @@ static resplit_status check_plain(const resplit_target *target, const rs_format 
         return rs_fail(err, RESPLIT_EINVAL, "files of format %s are not compressed: give a .zarr path, or no codec",
                        format->name);
     }
-    return target->shards == NULL
-               ? RESPLIT_OK
-               : rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
+    return target->shards == NULL ? RESPLIT_OK
+                                  : rs_fail(err, RESPLIT_EINVAL,
+                                            "only Zarr, and HDF5 or MINC files in a folder, have shards: give a .zarr "
+                                            "path, --format hdf5, or no shards");
 }
 
 /* The type, and how values get it. */
@@ -167,15 +168,10 @@ static void set_cast_cost(resplit_array *array)
     }
 }
 
-static bool is_hdf5(const rs_format *format)
-{
-    return format == &rs_format_hdf5 || format == &rs_format_minc2;
-}
-
 /* One file of HDF5, rather than a folder of them. */
 static bool is_dataset(const char *path, const char *dataset, const resplit_target *target, const rs_format *format)
 {
-    return is_hdf5(format) && path != NULL && !target->folder
+    return rs_format_is_hdf5(format) && path != NULL && !target->folder
            && (dataset != NULL || rs_format_by_suffix(path) == format);
 }
 
@@ -290,8 +286,8 @@ static resplit_status fill_target(const char *path, const char *dataset, const r
         RS_TRY(rs_hdf5_check_plain(source, array->format, err));
         return rs_zarr_array_fill(source, target, shape, array, err);
     }
-    return is_hdf5(array->format) ? fill_hdf5(path, dataset, one, source, target, shape, array, err)
-                                  : fill_files(path, source, target, shape, array, err);
+    return rs_format_is_hdf5(array->format) ? fill_hdf5(path, dataset, one, source, target, shape, array, err)
+                                            : fill_files(path, source, target, shape, array, err);
 }
 
 static bool names_hdf5(const resplit_target *target)

@@ -73,11 +73,6 @@ static resplit_status fill_from_manifest(const rs_manifest *manifest, resplit_ar
     return rs_array_finish(array, err);
 }
 
-static bool is_hdf5(const rs_format *format)
-{
-    return format == &rs_format_hdf5 || format == &rs_format_minc2;
-}
-
 static resplit_status open_by_manifest(const rs_folder *folder, resplit_array *array, bool *found, resplit_error *err)
 {
     rs_manifest manifest;
@@ -95,8 +90,8 @@ static resplit_status open_by_manifest(const rs_folder *folder, resplit_array *a
         return rs_fail(err, rc == RESPLIT_EINVAL ? RESPLIT_EFORMAT : rc, "bad manifest '%s': %.300s", shown,
                        inner.message);
     }
-    return is_hdf5(array->format) ? RESPLIT_OK /* their chunks may be the blocks: see open_files */
-                                  : rs_array_agree(array, folder->spec, err);
+    return rs_format_is_hdf5(array->format) ? RESPLIT_OK /* their chunks may be the blocks: see open_files */
+                                            : rs_array_agree(array, folder->spec, err);
 }
 
 /* The pattern of names: the user's, a Dask stack's, or what the names look like. */
@@ -139,7 +134,7 @@ static resplit_status open_by_names(const rs_folder *folder, resplit_array *arra
 static resplit_status stop_at_hdf5(const char *name, void *payload, resplit_error *err)
 {
     (void)payload;
-    return is_hdf5(rs_format_by_suffix(name)) ? rs_fail(err, RESPLIT_ECANCELED, "one is enough") : RESPLIT_OK;
+    return rs_format_is_hdf5(rs_format_by_suffix(name)) ? rs_fail(err, RESPLIT_ECANCELED, "one is enough") : RESPLIT_OK;
 }
 
 /* Might files of the folder be HDF5? By what the user says, else by their names. */
@@ -149,7 +144,8 @@ static bool may_hold_hdf5(const rs_folder *folder)
     const rs_format *format = spec->format != NULL    ? rs_format_by_name(spec->format)
                               : spec->pattern != NULL ? rs_format_by_suffix(spec->pattern)
                                                       : NULL;
-    return format != NULL ? is_hdf5(format) : rs_folder_list(folder, stop_at_hdf5, NULL, NULL) == RESPLIT_ECANCELED;
+    return format != NULL ? rs_format_is_hdf5(format)
+                          : rs_folder_list(folder, stop_at_hdf5, NULL, NULL) == RESPLIT_ECANCELED;
 }
 
 /* ---- All of it ---- */
@@ -210,7 +206,7 @@ static resplit_status open_folder(opening *o, const char *path, resplit_error *e
         return rs_fail_errno(err, errno, "cannot open '%s'", path);
     }
     RS_TRY(open_by_manifest(&o->folder, o->array, &o->described, err));
-    bool apart = o->described ? is_hdf5(o->array->format) : may_hold_hdf5(&o->folder);
+    bool apart = o->described ? rs_format_is_hdf5(o->array->format) : may_hold_hdf5(&o->folder);
     return apart && !rs_is_apart() ? open_apart(o, err) : open_files(o, err);
 }
 

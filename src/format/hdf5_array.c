@@ -11,6 +11,11 @@
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+bool rs_format_is_hdf5(const rs_format *format)
+{
+    return format == &rs_format_hdf5 || format == &rs_format_minc2;
+}
+
 bool rs_hdf5_probe(int fd, int64_t size)
 {
     static const char signature[8] = "\x89HDF\r\n\x1a\n";

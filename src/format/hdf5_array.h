@@ -19,6 +19,9 @@ enum {
 /* Has work done apart. rs_apart_run, with all but its library and lock. */
 resplit_status rs_hdf5_apart(rs_apart task, rs_child **child, resplit_error *err);
 
+/* HDF5, or MINC, whose files are HDF5, too. NULL is neither. */
+bool rs_format_is_hdf5(const rs_format *format);
+
 /* Whether an open file of `size` bytes is HDF5, also behind a user block. */
 bool rs_hdf5_probe(int fd, int64_t size);
 

@@ -38,10 +38,10 @@ static resplit_status check_wishes(const resplit_target *target, const resplit_a
 
 static resplit_status check_source(const resplit_array *source, resplit_error *err)
 {
-    const char *why = source->path == NULL                                                      ? "it has no files"
-                      : source->format != &rs_format_hdf5 && source->format != &rs_format_minc2 ? "it is not HDF5"
-                      : source->hdf5 != NULL && source->hdf5->is_virtual                        ? "it is virtual, too"
-                                                                                                : NULL;
+    const char *why = source->path == NULL                               ? "it has no files"
+                      : !rs_format_is_hdf5(source->format)               ? "it is not HDF5"
+                      : source->hdf5 != NULL && source->hdf5->is_virtual ? "it is virtual, too"
+                                                                         : NULL;
     return why == NULL ? RESPLIT_OK
                        : rs_fail(err, RESPLIT_EUNSUPPORTED, "a virtual dataset cannot be made of '%s': %s",
                                  source->path != NULL ? source->path : "the source", why);

@@ -77,7 +77,9 @@ resplit_status rs_nifti_array_begin(const char *path, const resplit_array *sourc
     rs_element element = {'V', 1, '|'};
     RS_TRY(check_axes(source, target, shape, err));
     if (target->shards != NULL) {
-        return rs_fail(err, RESPLIT_EINVAL, "only Zarr has shards: give a .zarr path, or no shards");
+        return rs_fail(err, RESPLIT_EINVAL,
+                       "only Zarr, and HDF5 or MINC files in a folder, have shards: give a .zarr path, --format hdf5, "
+                       "or no shards");
     }
     array->order = 'F';
     RS_TRY(choose_suffix(path, source, target, array, err));

@@ -295,12 +295,12 @@ static resplit_status is_hdf5(const char *path, const resplit_spec *spec, bool *
     uint64_t stamp;
     if (spec != NULL && spec->format != NULL) {
         const rs_format *asked = rs_format_by_name(spec->format);
-        *out = asked == &rs_format_hdf5 || asked == &rs_format_minc2;
+        *out = rs_format_is_hdf5(asked);
         return RESPLIT_OK;
     }
     RS_TRY(open_regular(AT_FDCWD, path, path, &fd, &size, &stamp, NULL, err));
     const rs_format *named = rs_format_by_suffix(path);
-    *out = rs_hdf5_probe(fd, size) || named == &rs_format_hdf5 || named == &rs_format_minc2;
+    *out = rs_hdf5_probe(fd, size) || rs_format_is_hdf5(named);
     resplit_status rc = named == &rs_format_minc2 ? rs_minc_check_version(fd, path, err) : RESPLIT_OK;
     close(fd);
     return rc;
