@@ -42,15 +42,15 @@ int64_t rs_run_sink_items(const rs_run *run)
 
 /* ---- Begin and end ------------------------------------------------------------------------- */
 
-/* As many as the plan has room for and the work is worth. Direct reads and writes need more of them than processors. */
+/* As many as the plan has room for and the work is worth: a disk wants more under way than there are processors. */
 static int count_workers(const rs_run *run)
 {
     const resplit_cost *cost = &run->plan->predicted;
     int64_t asked = run->options != NULL ? run->options->threads : 0;
     int64_t worth =
         1 + (cost->bytes_read + cost->bytes_written) / STEADY + (run->problem->n_source + run->problem->n_target) / 64;
-    int64_t n = asked > 0 ? asked : rs_min(worth, 2 + 2 * (int64_t)rs_system_processors());
-    return (int)rs_max(1, rs_min(n, run->plan->n_workers));
+    int64_t useful = rs_min(worth, rs_max(RS_DISK_WORKERS, 2 * (int64_t)rs_system_processors()));
+    return (int)rs_max(1, rs_min(asked > 0 ? asked : useful, run->plan->n_workers));
 }
 
 static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *err)
@@ -90,6 +90,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
+    worker->io.together = &run->together;
     RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
@@ -107,6 +108,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
+    run->together = (rs_together){.lock = &run->lock, .change = &run->change};
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
                         run->source->dtype.byteorder == '>',
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,

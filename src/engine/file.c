@@ -2,6 +2,7 @@
 /* file.c - boxes as runs, runs as transfers. */
 #include "engine/file.h"
 
+#include "engine/together.h"
 #include "geometry/copy.h"
 
 #include <errno.h>
@@ -287,6 +288,9 @@ static resplit_status add_writes(batch *b, rs_transfer all, resplit_error *err)
     rs_io *io = b->io;
     if (io->through == NULL) {
         return add_parts(b, all, err);
+    }
+    if (io->together != NULL && all.n >= RS_TOGETHER_LEAST) {
+        return rs_together_write(io->together, io, &all, b->path, err);
     }
     for (int64_t done = 0, n; done < all.n; done += n) {
         rs_transfer some = {.fd = all.fd, .write = true, .memory = io->through, .at = all.at + done};

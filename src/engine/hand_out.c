@@ -328,8 +328,14 @@ static rs_outgoing *find_ready(const rs_run *run)
     return NULL;
 }
 
+/* A part of a long write that is under way, or a write. */
 static bool take_write(rs_run *run, rs_job *out)
 {
+    if (rs_together_take(&run->together, &out->part)) {
+        run->n_writing++;
+        out->kind = RS_JOB_HELP;
+        return true;
+    }
     rs_outgoing *ready = find_ready(run);
     if (ready == NULL) {
         return false;

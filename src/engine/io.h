@@ -36,9 +36,10 @@ typedef struct rs_io_backend {
 struct rs_io {
     const rs_io_backend *backend;
     void *state; /* the backend's */
-    char *
-        through; /* whole sectors of memory that disks like: direct writes of other memory go through it; NULL: they do not */
-    int64_t room; /* bytes of that */
+    /* Whole sectors of memory that disks like: direct writes of other memory go through it; NULL: they do not. */
+    char *through;
+    int64_t room;                 /* bytes of that */
+    struct rs_together *together; /* who helps with long writes; NULL: nobody */
 };
 
 extern const rs_io_backend rs_io_threads;

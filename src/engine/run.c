@@ -338,7 +338,28 @@ static resplit_status do_write(rs_worker *worker, resplit_error *err)
     return rc;
 }
 
+static void do_help(rs_worker *worker)
+{
+    rs_run *run = worker->run;
+    write_through(worker);
+    rs_together_make(&run->together, &worker->io, &worker->job.part);
+    worker->io.through = NULL;
+    (void)pthread_mutex_lock(&run->lock);
+    run->n_writing--;
+    (void)pthread_mutex_unlock(&run->lock);
+}
+
 /* ---- The loop ------------------------------------------------------------------------------ */
+
+static resplit_status do_job(rs_worker *worker, resplit_error *err)
+{
+    switch (worker->job.kind) {
+    case RS_JOB_READ: return do_read(worker, err);
+    case RS_JOB_WRITE: return do_write(worker, err);
+    case RS_JOB_HELP: do_help(worker); break;
+    }
+    return RESPLIT_OK; /* a failure is told to who is helped */
+}
 
 static void *work(void *argument)
 {
@@ -348,7 +369,7 @@ static void *work(void *argument)
     while (rs_run_next_job(worker)) {
         resplit_error why;
         (void)pthread_mutex_unlock(&run->lock);
-        resplit_status rc = worker->job.kind == RS_JOB_READ ? do_read(worker, &why) : do_write(worker, &why);
+        resplit_status rc = do_job(worker, &why);
         (void)pthread_mutex_lock(&run->lock);
         if (rc != RESPLIT_OK) {
             rs_run_fail(run, &why);

@@ -22,6 +22,7 @@
 #include "geometry/fingerprint.h"
 #include "engine/shards.h"
 #include "engine/stream.h"
+#include "engine/together.h"
 #include "geometry/slices.h"
 #include "plan/steps.h"
 
@@ -56,7 +57,7 @@ typedef struct rs_touch {
 
 /* One thing to do. */
 typedef struct rs_job {
-    enum { RS_JOB_READ, RS_JOB_WRITE } kind;
+    enum { RS_JOB_READ, RS_JOB_WRITE, RS_JOB_HELP } kind;
     rs_step step;
     rs_box buffer;        /* READ: the one that the step belongs to */
     rs_box slice, wanted; /* READ: what of the block, and the part of it that the step is about */
@@ -64,6 +65,7 @@ typedef struct rs_job {
     rs_cursor cursor;      /* READ: where the slice before it ended */
     int64_t turn;          /* READ: of a stream: how many slices were handed out before */
     rs_outgoing *outgoing; /* WRITE */
+    rs_part part;          /* HELP: of another worker's write */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
     /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A group: where
@@ -124,6 +126,7 @@ struct rs_run {
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t change;
+    rs_together together;
     rs_budget *budget;
     rs_pending pending;
     rs_steps steps;

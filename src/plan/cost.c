@@ -273,12 +273,13 @@ int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
     return rs_max(1, (bytes >= RS_FAIR_STAGING / 2 ? bytes - RS_DIRECT_EXTRA : bytes) / problem->itemsize);
 }
 
-void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int most_workers, int64_t ahead)
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int64_t ahead)
 {
     int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
     int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
     int64_t worker = RS_WORKER_BYTES + coder_bytes(problem, plan); /* beside staging; the first has no stack of ours */
-    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most_workers, left / rs_plan_workers(problem, plan, 1)));
+    int64_t most = rs_problem_coder(problem) > 0 ? RS_MOST_WORKERS : RS_DISK_WORKERS;
+    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most, left / rs_plan_workers(problem, plan, 1)));
     /* beyond what is fair, staging shares with what is read ahead */
     int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);
     share = n > 1 ? rs_max(rs_min(share, RS_FAIR_STAGING), share / 2) : share;
@@ -314,7 +315,7 @@ bool rs_plan_predict(const rs_problem *problem, rs_plan *plan)
 {
     bool fits = rs_plan_fits(problem, plan);
     if (fits) {
-        rs_plan_set_staging(problem, plan, plan->predicted.peak_bytes, RS_MOST_WORKERS, RS_MOST_AHEAD);
+        rs_plan_set_staging(problem, plan, plan->predicted.peak_bytes, RS_MOST_AHEAD);
     }
     resplit_cost *cost = &plan->predicted;
     count_access(&problem->source, plan, 0, &cost->read_seeks, &cost->bytes_read);

@@ -170,7 +170,7 @@ int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n);
  * faster: more staging, more workers, at most `ahead` bytes for reading on while units are still being written. Sets
  * predicted.peak_bytes.
  */
-void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int most_workers, int64_t ahead);
+void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int64_t ahead);
 
 /* Largest leftover along an axis: elements of a block that is not complete at a buffer's end. */
 int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
@@ -211,7 +211,8 @@ enum {
     RS_LEAST_STAGING = 4096,     /* or one element, if that is larger */
     RS_MOST_STAGING = 1 << 20,   /* stays in cache; larger transfers gain nothing */
     RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
-    RS_MOST_WORKERS = 8,
+    RS_DISK_WORKERS = 8,         /* keep any disk busy, however few the processors */
+    RS_MOST_WORKERS = 32,        /* as many processors decode and encode at once */
     RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */

@@ -41,7 +41,7 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     if (fixed > plan->memory) {
         return rs_plan_refuse(problem, plan, err);
     }
-    rs_plan_set_staging(problem, plan, fixed, RS_MOST_WORKERS, 0);
+    rs_plan_set_staging(problem, plan, fixed, 0);
     return RESPLIT_OK;
 }
 

@@ -190,7 +190,7 @@ static void predict(const rs_problem *problem, rs_plan *plan)
     cost->held_bytes = largest;
     rs_plan_set_staging(problem, plan,
                         fixed + rs_spill_table_bytes(problem, plan) + rs_plan_charge(waiting * block, waiting),
-                        RS_MOST_WORKERS, RS_MOST_AHEAD);
+                        RS_MOST_AHEAD);
     if (spill->n_groups > 0) {
         count_stretches(problem, plan);
     }
