@@ -103,6 +103,16 @@ def test_the_engine_makes_what_dask_computes(folder, array, kind, data):
     assert np.array_equal(found[...], expected)
 
 
+@pytest.mark.parametrize("index", [(None, 1), (1, None), (None, 1, None), (1,)], ids=str)
+def test_one_element_goes_to_memory(folder, index):
+    """An index of integers alone is a copy in NumPy, where a view is meant."""
+    np.save("0.npy", np.arange(4, dtype="i4"))
+    array = da.from_array(LazyArray(os.path.abspath("0.npy"), {}), chunks=2)[index]
+    found = np.zeros(array.shape, "i4")
+    taken_over(lambda: array.store(found))
+    assert np.array_equal(found, np.arange(4)[index])
+
+
 # ---- Rules ---------------------------------------------------------------------------------------
 
 

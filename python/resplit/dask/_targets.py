@@ -312,7 +312,7 @@ class MemorySink(Sink):
         box: list[Any] = []
         for axis, s, a, n in zip(portion.axes, self.start, portion.at, portion.shape):
             box.append(s + a if axis is None else slice(s + a, s + a + n))
-        view = self.array[tuple(box)]
+        view = self.array[(*box, ...)]  # without the ellipsis, integers alone would give a copy
         gone = [s for s in range(len(portion.origin)) if s not in portion.axes]
         source.read(roi_of(portion), out=np.expand_dims(view, gone) if gone else view, memory=memory)
 
