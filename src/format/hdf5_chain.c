@@ -58,6 +58,11 @@ static resplit_status choose_codec(const resplit_array *source, resplit_array *a
 {
     static const char usual[] = "zlib:4";
     char kept[200];
+    if (array->minc != NULL && *codec != NULL && !is_common(*codec)) {
+        return rs_fail(err, RESPLIT_EUNSUPPORTED,
+                       "programs for MINC do not read '%s', and would see zeros: choose zlib or none, or an HDF5 file",
+                       *codec);
+    }
     if (*codec != NULL || array->minc == NULL || source->minc != NULL
         || is_common(rs_chain_text(&source->chain, kept))) {
         return RESPLIT_OK;

@@ -164,6 +164,16 @@ def test_one_file_to_another(run, tmp_path):
     run("verify", "a.mnc", "c.mnc", *MEMORY)
 
 
+@pytest.mark.parametrize("target", ["b.mnc", "parts"])
+def test_codecs_that_its_programs_do_not_read(run, tmp_path, target):
+    """They would show zeros, and say nothing; as HDF5 the same image is one for those who have the plugin."""
+    scaled_image(tmp_path / "a.mnc", chunks=(2, 3, 5), compression="gzip")
+    for codec in ("zstd:1", "shuffle+lz4", "blosc:lz4"):
+        args = ("a.mnc", target, "--chunks", "2,6,5", "--codec", codec, *MEMORY)
+        message = run.error(*args)
+        assert f"'{codec}'" in message and "zeros" in message and not (tmp_path / target).exists()
+
+
 def test_grid_to_grid(run, tmp_path):
     whole = scaled_image(tmp_path / "a.mnc")
     run("a.mnc", "one", "--chunks", "3,2,5", *MEMORY)
