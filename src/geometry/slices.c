@@ -22,7 +22,12 @@ void rs_slices_init(rs_slices *slices, int ndim, const int *order, const rs_box 
         inner *= extent;
         slices->level--;
     }
+    /* as few as fit, then as equal as can be: a short one at the end would take the disk as long as a long one */
     slices->length = rs_max(1, most / inner);
+    if (!slices->done && ndim > 0) {
+        int64_t extent = box->hi[order[slices->level]] - box->lo[order[slices->level]];
+        slices->length = rs_ceil_div(extent, rs_ceil_div(extent, slices->length));
+    }
 }
 
 bool rs_slices_next(rs_slices *slices, rs_box *out)
