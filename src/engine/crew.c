@@ -49,7 +49,7 @@ static int count_workers(const rs_run *run)
     int64_t asked = run->options != NULL ? run->options->threads : 0;
     int64_t worth =
         1 + (cost->bytes_read + cost->bytes_written) / STEADY + (run->problem->n_source + run->problem->n_target) / 64;
-    int64_t useful = rs_min(worth, rs_max(RS_DISK_WORKERS, 2 * (int64_t)rs_system_processors()));
+    int64_t useful = rs_min(worth, rs_plan_crew(rs_system_processors()));
     return (int)rs_max(1, rs_min(asked > 0 ? asked : useful, run->plan->n_workers));
 }
 

@@ -52,6 +52,7 @@ typedef struct rs_plan {
     uint32_t kept;         /* bit d: target blocks are held until complete along axis d */
     bool whole_units;      /* a unit has all its memory from its first piece on; else pieces are stored apart */
     int64_t n_pieces;      /* pieces held at once, at most */
+    int crew;              /* workers that the machine has use for: rs_plan_crew */
     int n_workers;         /* at most: what the budget has room for */
     int n_staging;         /* staging areas of each: 1 to copy, 2 to compare or to spill, 3 to spill packed */
     int64_t staging_bytes; /* of each area */
@@ -212,7 +213,7 @@ enum {
     RS_MOST_STAGING = 1 << 20,   /* stays in cache; larger transfers gain nothing */
     RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
     RS_DISK_WORKERS = 8,         /* keep any disk busy, however few the processors */
-    RS_MOST_WORKERS = 32,        /* as many processors decode and encode at once */
+    RS_MOST_WORKERS = 64,        /* where blocks are decoded or encoded */
     RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
@@ -222,5 +223,11 @@ enum {
     RS_UNPACKED_BYTES = 2 << 20, /* to unpack or to pack */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };
+
+/* How many workers a machine has use for. Each coded block is one's, and while the disk works on it another codes. */
+static inline int rs_plan_crew(int processors)
+{
+    return processors > RS_MOST_WORKERS / 2 ? RS_MOST_WORKERS : (int)rs_max(RS_DISK_WORKERS, 2 * processors);
+}
 
 #endif

@@ -51,6 +51,7 @@ typedef struct rs_planfile {
     char *strategy; /* owned */
     char *temp;     /* owned; folder for a temporary file, NULL: beside the target */
     int64_t memory;
+    int64_t crew;          /* workers that the machine had use for; 0: as any machine has */
     int64_t part, n_parts; /* a plan of partition `part`, from 1, of so many; n_parts 0: of the whole */
     char *minimize;        /* owned; of all partitions (part 0), which are planned when they are run; NULL: as usual */
     resplit_device device; /* what seconds are predicted for */

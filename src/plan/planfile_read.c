@@ -20,7 +20,8 @@ static const rs_field root_keys[] = {
     {"predicted", RS_FIELD_OBJECT, true},      {"device", RS_FIELD_OBJECT, false},
     {"temp", RS_FIELD_STRING, true},           {"problem_hash", RS_FIELD_STRING, false},
     {"parts", RS_FIELD_INTEGER, true},         {"part", RS_FIELD_INTEGER, true},
-    {"minimize", RS_FIELD_STRING, true},       {NULL, RS_FIELD_BOOLEAN, false},
+    {"minimize", RS_FIELD_STRING, true},       {"workers", RS_FIELD_INTEGER, true},
+    {NULL, RS_FIELD_BOOLEAN, false},
 };
 static const rs_field source_keys[] = {
     {"path", RS_FIELD_STRING, false},  {"format", RS_FIELD_STRING, false}, {"pattern", RS_FIELD_STRING, true},
@@ -291,6 +292,10 @@ static resplit_status get_all(const rs_fields *r, const rs_json *root, rs_planfi
     RS_TRY(rs_fields_text(r, root, "strategy", &out->strategy));
     RS_TRY(rs_fields_text(r, root, "temp", &out->temp));
     RS_TRY(rs_fields_member(r, root, "memory", 1, &out->memory));
+    value = rs_json_get(root, "workers");
+    if (value != NULL) {
+        RS_TRY(rs_fields_integer(r, "workers", value, 1, RS_MOST_WORKERS, &out->crew));
+    }
     RS_TRY(get_device(r, root, out));
     RS_TRY(get_buffers(r, root, out));
     RS_TRY(get_parts(r, root, out));

@@ -58,6 +58,7 @@ resplit_status rs_plan_init(const rs_problem *problem, const char *strategy, con
     *out = (rs_plan){.strategy = strategy,
                      .ndim = problem->ndim,
                      .memory = request->memory,
+                     .crew = rs_plan_crew(request->processors),
                      .price = price_of(problem, request),
                      .thrifty = request->minimize != NULL && strcmp(request->minimize, "memory") == 0,
                      .n_staging = request->n_staging > 0 ? request->n_staging : 1};

@@ -68,6 +68,7 @@ resplit_status rs_planfile_describe(const rs_problem *problem, const rs_plan *pl
 {
     out->ndim = plan->ndim;
     out->memory = plan->memory;
+    out->crew = rs_problem_coder(problem) > 0 ? plan->crew : 0;
     out->problem_hash = rs_problem_hash(problem);
     out->strategy = rs_strdup(plan->strategy);
     if (out->strategy == NULL) {
@@ -123,6 +124,7 @@ static resplit_status rebuild(const rs_planfile *file, const rs_problem *problem
     RS_TRY(find_strategy(file->strategy, &out->strategy, err));
     out->ndim = file->ndim;
     out->memory = file->memory;
+    out->crew = (int)file->crew;
     out->n_staging = 1;
     out->kept = file->kept;
     memcpy(out->loop, file->loop, sizeof out->loop);
@@ -158,7 +160,7 @@ resplit_status rs_planfile_rebuild(const rs_planfile *file, const rs_problem *pr
             rs_plan_add_unpacked(problem, &file->device, 1, out);
         }
     } else {
-        rs_request request = {.memory = file->memory, .device = &file->device};
+        rs_request request = {.memory = file->memory, .device = &file->device, .processors = (int)file->crew / 2};
         RS_TRY(find_strategy(file->strategy, &request.strategy, err));
         rc = rs_plan_make(problem, &request, out, err);
     }

@@ -137,6 +137,7 @@ static void take_chosen(search *s, const int *loop)
     rs_plan plan = {.strategy = s->best->strategy,
                     .ndim = s->problem->ndim,
                     .memory = s->best->memory,
+                    .crew = s->best->crew,
                     .n_staging = s->best->n_staging,
                     .thrifty = s->best->thrifty,
                     .price = s->price};
@@ -319,6 +320,7 @@ static void ask_others(search *s, int64_t memory, resplit_error *err)
             || rs_plan_init(s->problem, s->best->strategy, &request, &plan, NULL) != RESPLIT_OK) {
             continue;
         }
+        plan.crew = s->best->crew;
         resplit_status rc = others[i]->propose(s->problem, &plan, &why);
         plan.memory = budget;
         plan.thrifty = s->best->thrifty;

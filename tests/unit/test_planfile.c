@@ -103,6 +103,7 @@ static void check_round(const rs_problem *problem, const rs_plan *plan)
     assert_works(rs_plan_validate(problem, &rebuilt, &err), err);
     assert_string_equal(rebuilt.strategy, plan->strategy);
     assert_true(rebuilt.kept == plan->kept && rebuilt.memory == plan->memory && rebuilt.kind == plan->kind);
+    assert_int_equal(rebuilt.n_workers, plan->n_workers);
     assert_true(rebuilt.predicted.held_bytes == plan->predicted.held_bytes);
     assert_true(total_seeks(&rebuilt.predicted) == total_seeks(&plan->predicted));
     assert_true(rebuilt.predicted.peak_bytes <= plan->memory && rebuilt.seconds > 0);
@@ -134,25 +135,31 @@ static void encode_source(rs_problem *problem)
 
 static void every_plan_comes_back(void **state)
 {
-    int n[16] = {0};
+    int n[16] = {0}, n_large = 0;
     (void)state;
     for (int i = 0; i < 400; i++) {
         rs_problem problem = random_problem();
+        int64_t ample = i % 4 < 2 ? 0 : 64 << 20; /* for all workers that a machine has use for */
         if (i % 2 == 0) {
             encode_source(&problem);
         }
         for (int s = 0; rs_strategy_at(s) != NULL && s < 16; s++) {
             rs_plan plan;
             rs_request request = {.strategy = rs_strategy_at(s)->name,
-                                  .memory = 30 * 1024 + random_in(0, 40000) + 3 * problem.source.coding.staging};
+                                  .processors = (int)random_in(0, 40),
+                                  .memory =
+                                      ample + 30 * 1024 + random_in(0, 40000) + 3 * problem.source.coding.staging};
             if (rs_plan_make(&problem, &request, &plan, NULL) == RESPLIT_OK) {
                 check_round(&problem, &plan);
+                assert_true(plan.n_workers <= (i % 2 == 0 ? rs_plan_crew(request.processors) : RS_DISK_WORKERS));
+                n_large += plan.n_workers > RS_DISK_WORKERS;
                 rs_plan_release(&plan);
                 n[s]++;
             }
         }
         rs_problem_release(&problem);
     }
+    assert_true(n_large > 0);
     for (int s = 0; rs_strategy_at(s) != NULL && s < 16; s++) {
         if (n[s] == 0) {
             fail_msg("no plan of strategy '%s' was tried", rs_strategy_at(s)->name);
@@ -217,6 +224,8 @@ static void texts_that_are_no_plans_are_refused(void **state)
         {HEAD "\"buffer\": [4, 10], \"loop_order\": [0, 1], \"kept_axes\": [2], " TAIL, "\"kept_axes\" holds 2"},
         {HEAD "\"buffer\": [4, 10], \"loop_order\": [0, 1], \"kept_axes\": [0, 0], " TAIL, "kept twice"},
         {HEAD "\"buffer\": [4, 10], " TAIL, "belong together"},
+        {HEAD CUTS "\"workers\": 0, " TAIL, "\"workers\" holds 0, which is out of range"},
+        {HEAD CUTS "\"workers\": 65, " TAIL, "out of range"},
         {HEAD CUTS COST "\"problem_hash\": \"0123456789ABCDEF\"}", "16 hexadecimal digits"},
         {HEAD CUTS COST "\"problem_hash\": \"0123\"}", "16 hexadecimal digits"},
         {HEAD CUTS COST "\"problem_hash\": 5}", "must be of type string"},
