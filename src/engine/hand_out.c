@@ -328,10 +328,10 @@ static rs_outgoing *find_ready(const rs_run *run)
     return NULL;
 }
 
-/* A part of a long write that is under way, or a write. */
+/* A stint of a long write that is under way, or a write. */
 static bool take_write(rs_run *run, rs_job *out)
 {
-    if (rs_together_take(&run->together, &out->part)) {
+    if (rs_together_take(&run->together, &out->stint)) {
         run->n_writing++;
         out->kind = RS_JOB_HELP;
         return true;

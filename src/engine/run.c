@@ -342,7 +342,7 @@ static void do_help(rs_worker *worker)
 {
     rs_run *run = worker->run;
     write_through(worker);
-    rs_together_make(&run->together, &worker->io, &worker->job.part);
+    rs_together_make(&run->together, &worker->io, &worker->job.stint);
     worker->io.through = NULL;
     (void)pthread_mutex_lock(&run->lock);
     run->n_writing--;

@@ -65,7 +65,7 @@ typedef struct rs_job {
     rs_cursor cursor;      /* READ: where the slice before it ended */
     int64_t turn;          /* READ: of a stream: how many slices were handed out before */
     rs_outgoing *outgoing; /* WRITE */
-    rs_part part;          /* HELP: of another worker's write */
+    rs_stint stint;        /* HELP: of another worker's write */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
     /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A group: where

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* together.c - parts of long writes, for whoever comes. */
+/* together.c - stints of long writes, for whoever comes. */
 #include "engine/together.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ struct rs_long_write {
     rs_long_write *next;
     rs_transfer all;
     const char *path;
-    int64_t handed, room; /* bytes: handed out, and of a part */
+    int64_t handed, room; /* bytes: handed out, and of a stint */
     int n_under_way;
     bool failed;
     resplit_error why;
@@ -35,12 +35,12 @@ static void withdraw(rs_together *together, const rs_long_write *whole)
     }
 }
 
-static bool take_of(rs_together *together, rs_long_write *whole, rs_part *out)
+static bool take_of(rs_together *together, rs_long_write *whole, rs_stint *out)
 {
     if (whole->failed || whole->handed == whole->all.n) {
         return false;
     }
-    *out = (rs_part){whole, whole->all};
+    *out = (rs_stint){whole, whole->all};
     out->transfer.memory += whole->handed;
     out->transfer.at += whole->handed;
     out->transfer.n = rs_min(whole->room, whole->all.n - whole->handed);
@@ -52,18 +52,18 @@ static bool take_of(rs_together *together, rs_long_write *whole, rs_part *out)
     return true;
 }
 
-bool rs_together_take(rs_together *together, rs_part *out)
+bool rs_together_take(rs_together *together, rs_stint *out)
 {
     return together->first != NULL && take_of(together, together->first, out);
 }
 
-void rs_together_make(rs_together *together, rs_io *io, rs_part *part)
+void rs_together_make(rs_together *together, rs_io *io, rs_stint *stint)
 {
-    rs_long_write *whole = part->whole;
+    rs_long_write *whole = stint->whole;
     resplit_error why;
-    memcpy(io->through, part->transfer.memory, (size_t)part->transfer.n);
-    part->transfer.memory = io->through;
-    resplit_status rc = rs_io_move(io, &part->transfer, 1, whole->path, &why);
+    memcpy(io->through, stint->transfer.memory, (size_t)stint->transfer.n);
+    stint->transfer.memory = io->through;
+    resplit_status rc = rs_io_move(io, &stint->transfer, 1, whole->path, &why);
     (void)pthread_mutex_lock(together->lock);
     if (rc != RESPLIT_OK && !whole->failed) {
         whole->failed = true;
@@ -80,13 +80,13 @@ resplit_status rs_together_write(rs_together *together, rs_io *io, const rs_tran
                                  resplit_error *err)
 {
     rs_long_write whole = {.all = *all, .path = path, .room = io->room};
-    rs_part part;
+    rs_stint stint;
     (void)pthread_mutex_lock(together->lock);
     append(together, &whole);
     (void)pthread_cond_broadcast(together->change);
-    while (take_of(together, &whole, &part)) {
+    while (take_of(together, &whole, &stint)) {
         (void)pthread_mutex_unlock(together->lock);
-        rs_together_make(together, io, &part);
+        rs_together_make(together, io, &stint);
         (void)pthread_mutex_lock(together->lock);
     }
     while (whole.n_under_way > 0) {

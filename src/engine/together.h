@@ -2,7 +2,7 @@
 /*
  * together.h - a long write, made by everybody who has time for it.
  *
- *     one worker:    rs_together_write(256 MiB) --- parts, until none is left; waits for those that others have
+ *     one worker:    rs_together_write(256 MiB) --- stints, until none is left; waits for those that others have
  *     the others:    rs_together_take, rs_together_make
  *
  * One worker alone would have no more under way than one staging area: a disk does 1.2 GB/s that way and 2.6 with six of them.
@@ -18,23 +18,23 @@ enum { RS_TOGETHER_LEAST = 4 << 20 }; /* bytes; shorter ones are written before 
 
 typedef struct rs_long_write rs_long_write;
 
-/* Long writes of which parts are left, the oldest first. Lock and condition are the crew's. */
+/* Long writes of which stints are left, the oldest first. Lock and condition are the crew's. */
 typedef struct rs_together {
     pthread_mutex_t *lock;
     pthread_cond_t *change;
     rs_long_write *first;
 } rs_together;
 
-typedef struct rs_part {
+typedef struct rs_stint {
     rs_long_write *whole;
     rs_transfer transfer;
-} rs_part;
+} rs_stint;
 
-/* A part to make; false: there is none. With the lock. */
-bool rs_together_take(rs_together *together, rs_part *out);
+/* A stint to make; false: there is none. With the lock. */
+bool rs_together_take(rs_together *together, rs_stint *out);
 
 /* Makes it, through io->through. Who asked for the whole gets to know of a failure. Without the lock. */
-void rs_together_make(rs_together *together, rs_io *io, rs_part *part);
+void rs_together_make(rs_together *together, rs_io *io, rs_stint *stint);
 
 /* Returns when all of it is written, or what went wrong first. `all` begins at a sector. Without the lock. */
 resplit_status rs_together_write(rs_together *together, rs_io *io, const rs_transfer *all, const char *path,

@@ -52,16 +52,16 @@ static void *help(void *argument)
 {
     crew *c = argument;
     rs_io io = {0};
-    rs_part part;
+    rs_stint stint;
     start_io(&io);
     (void)pthread_mutex_lock(&c->lock);
     while (c->n_owners > 0) {
-        if (!rs_together_take(&c->together, &part)) {
+        if (!rs_together_take(&c->together, &stint)) {
             (void)pthread_cond_wait(&c->change, &c->lock);
             continue;
         }
         (void)pthread_mutex_unlock(&c->lock);
-        rs_together_make(&c->together, &io, &part);
+        rs_together_make(&c->together, &io, &stint);
         (void)pthread_mutex_lock(&c->lock);
     }
     (void)pthread_mutex_unlock(&c->lock);
