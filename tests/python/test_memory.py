@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One memory number, truly held: resident memory of the whole process, as the system measured it."""
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
+from conftest import same, sample
+from recovery import shim
 
 MiB = 1 << 20
 ALLOWED = 16 * MiB  # for the program itself, its libraries and stacks
@@ -70,3 +73,19 @@ def test_resident_memory_is_the_budget(run, tmp_path, resplit_path, environment,
     assert used <= budget_bytes + ALLOWED
     used = peak_rss(resplit_path, ["verify", first, "out", *raw, "--memory", budget, "--quiet"], tmp_path, environment)
     assert used <= budget_bytes + ALLOWED
+
+
+@pytest.mark.parametrize("budget", [32, 128])
+def test_many_processors(run, tmp_path, resplit_path, environment, budget):
+    """More workers than this machine has use for, each with codecs: as many as the budget has room for."""
+    import zarr
+
+    array = sample((160, 160, 160), "<i4")
+    zarr.create_array(tmp_path / "in.zarr", data=array, chunks=(20, 40, 40), compressors=zarr.codecs.ZstdCodec(level=1))
+    env = {**environment, "LD_PRELOAD": shim(resplit_path, "many"), "RESPLIT_PROCESSORS": "32"}
+    args = ["in.zarr", "out.zarr", "--chunks", "32,32,64", "--memory", f"{budget}MiB"]
+    done = subprocess.run([resplit_path, *args, "--json", "--quiet"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["threads"] > 8
+    assert same(zarr.open_array(tmp_path / "out.zarr", mode="r")[...], array)
+    assert peak_rss(resplit_path, [*args, "--overwrite", "--quiet"], tmp_path, env) <= budget * MiB + ALLOWED
