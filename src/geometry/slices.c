@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slices.c - a box in contiguous slices. */
+/* slices.c - a box in contiguous slices, and ranges of its elements. */
 #include "geometry/slices.h"
 
 #include <string.h>
@@ -52,5 +52,28 @@ bool rs_slices_next(rs_slices *slices, rs_box *out)
             slices->at[d] = slices->box.lo[d];
         }
     }
+    return true;
+}
+
+/* One element, or as many indices as fit of the slowest axis that is at its beginning with all faster ones. */
+bool rs_range_next(rs_range *range, rs_box *out)
+{
+    int64_t rest = range->end - range->at, index = range->at, inner = 1;
+    bool grows = true; /* all faster axes are in it from end to end */
+    if (rest <= 0) {
+        return false;
+    }
+    *out = range->box;
+    for (int i = range->ndim - 1; i >= 0; i--) {
+        int d = range->order[i];
+        int64_t extent = range->box.hi[d] - range->box.lo[d], at = index % extent;
+        int64_t n = grows ? rs_max(1, rs_min(extent - at, rest / inner)) : 1;
+        index /= extent;
+        out->lo[d] = range->box.lo[d] + at;
+        out->hi[d] = out->lo[d] + n;
+        grows = grows && n == extent;
+        inner *= n;
+    }
+    range->at += inner;
     return true;
 }

@@ -22,4 +22,17 @@ typedef struct rs_slices {
 void rs_slices_init(rs_slices *slices, int ndim, const int *order, const rs_box *box, int64_t most);
 bool rs_slices_next(rs_slices *slices, rs_box *out);
 
+/*
+ * The elements [at, end) of a box, counted in the given order, as boxes: at most two for each axis but the slowest, and one. They follow
+ * each other in that order. `order` is borrowed.
+ */
+typedef struct rs_range {
+    int ndim;
+    const int *order;
+    rs_box box;
+    int64_t at, end;
+} rs_range;
+
+bool rs_range_next(rs_range *range, rs_box *out);
+
 #endif

@@ -195,6 +195,33 @@ static void slices_cover_a_box_in_order(void **state_)
     }
 }
 
+static void ranges_are_made_of_few_boxes_in_order(void **state_)
+{
+    (void)state_;
+    for (int trial = 0; trial < 3000; trial++) {
+        int ndim = (int)random_in(0, 4), order[4], n = 0;
+        rs_box box = {{0}, {0}}, out;
+        for (int d = 0; d < ndim; d++) {
+            box.lo[d] = random_in(0, 3);
+            box.hi[d] = box.lo[d] + random_in(1, 5);
+        }
+        rs_order_set(ndim, random_in(0, 1) ? 'C' : 'F', order);
+        int64_t all = rs_box_volume(ndim, &box), from = random_in(0, all), end = random_in(from, all), next = from;
+        int64_t strides[4];
+        rs_box_strides(ndim, order, &box, strides);
+        rs_range range = {ndim, order, box, from, end};
+        while (rs_range_next(&range, &out)) {
+            int64_t items;
+            assert_int_equal(rs_box_offset(ndim, &box, strides, out.lo), next);
+            assert_int_equal(rs_box_runs(ndim, order, &box, &out, &items), 1);
+            next += rs_box_volume(ndim, &out);
+            n++;
+        }
+        assert_int_equal(next, end);
+        assert_true(n <= rs_max(1, 2 * ndim - 1));
+    }
+}
+
 /* ---- Copies ---- */
 
 /* Strides of a dense array of this shape whose axes are stored in a random order. */
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test(runs_are_counted_from_the_last_cut_axis),
         cmocka_unit_test(runs_of_a_layout_are_those_of_its_blocks),
         cmocka_unit_test(slices_cover_a_box_in_order),
+        cmocka_unit_test(ranges_are_made_of_few_boxes_in_order),
         cmocka_unit_test(copies_are_what_a_plain_loop_gives),
         cmocka_unit_test(a_copy_of_nothing_touches_nothing),
         cmocka_unit_test(sizes_that_overflow_are_noticed),
