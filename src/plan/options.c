@@ -62,10 +62,6 @@ static resplit_status add_variant(rs_options *options, const rs_problem *problem
     }
     option.source = rs_pieces_count(&problem->source.axis[d], axis);
     option.target = rs_pieces_count(&problem->target.axis[d], kept ? NULL : axis);
-    if (!rs_stretches_make(axis, &problem->target.axis[d], kept, RS_PIECES, &option.stretches)) {
-        release_option(&option);
-        return rs_fail_errno(err, ENOMEM, "cannot allocate the buffers of an axis");
-    }
     options->shortest = options->n == 0 ? option.longest : rs_min(options->shortest, option.longest);
     options->at[options->n++] = option;
     return RESPLIT_OK;
@@ -208,4 +204,12 @@ void rs_options_release(rs_options *options)
     }
     free(options->at);
     *options = (rs_options){0};
+}
+
+const rs_stretches *rs_option_stretches(const rs_problem *problem, int d, rs_option *option)
+{
+    rs_stretches *stretches = &option->stretches;
+    bool made = stretches->n > 0
+                || rs_stretches_make(&option->axis, &problem->target.axis[d], option->kept, RS_PIECES, stretches);
+    return made ? stretches : NULL;
 }

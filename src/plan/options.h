@@ -15,7 +15,7 @@ typedef struct rs_option {
     bool kept;     /* target blocks wait along this axis, and some of them have to */
     rs_pieces source, target;
     int64_t longest;        /* buffer */
-    rs_stretches stretches; /* owned */
+    rs_stretches stretches; /* owned; made when they are first asked for: most options are too dear for that */
 } rs_option;
 
 typedef struct rs_options {
@@ -30,5 +30,8 @@ typedef struct rs_options {
  */
 resplit_status rs_options_make(const rs_problem *problem, int d, rs_options *out, resplit_error *err);
 void rs_options_release(rs_options *options);
+
+/* Of an option of axis d. NULL without memory. */
+const rs_stretches *rs_option_stretches(const rs_problem *problem, int d, rs_option *option);
 
 #endif

@@ -9,12 +9,15 @@
 
 enum { MOST_ORDERED = 5 }; /* waiting axes that are tried in every order: 120 */
 
-static int64_t peak_of(const rs_problem *problem, const rs_option *const *chosen, int n, const int *loop, int64_t *work)
+static int64_t peak_of(const rs_problem *problem, rs_option *const *chosen, int n, const int *loop, int64_t *work)
 {
     const rs_stretches *loops[RS_MAX_NDIM];
     int64_t extents[RS_MAX_NDIM];
     for (int i = 0; i < n; i++) {
-        loops[i] = &chosen[loop[i]]->stretches;
+        loops[i] = rs_option_stretches(problem, loop[i], chosen[loop[i]]);
+        if (loops[i] == NULL) {
+            return INT64_MAX;
+        }
         *work += 4 + loops[i]->n;
         extents[i] = problem->shape[loop[i]];
     }
@@ -45,7 +48,7 @@ static bool next_permutation(int *at, int n)
     return true;
 }
 
-int64_t rs_orders_find(const rs_problem *problem, const rs_option *const *chosen, int *loop, int64_t *work)
+int64_t rs_orders_find(const rs_problem *problem, rs_option *const *chosen, int *loop, int64_t *work)
 {
     int n = 0, trial[RS_MAX_NDIM], waiting[RS_MAX_NDIM], n_waiting = 0;
     int64_t peak = INT64_MAX;

@@ -35,12 +35,12 @@ typedef struct search {
     int64_t limit; /* elements that may be held */
     rs_options options[RS_MAX_NDIM];
     rs_pieces uncut_source[RS_MAX_NDIM], uncut_target[RS_MAX_NDIM];
-    int decide[RS_MAX_NDIM];              /* axes in the order of decision */
-    const rs_option *chosen[RS_MAX_NDIM]; /* by axis; NULL: undecided */
-    const rs_option *taken[RS_MAX_NDIM];  /* what best is made of */
-    bool known;                           /* `taken` holds: best is not another strategy's, nor made of panels */
-    int64_t work, ties;                   /* so far */
-    int64_t *panel;                       /* room for rs_panels_cut, or NULL */
+    int decide[RS_MAX_NDIM];        /* axes in the order of decision */
+    rs_option *chosen[RS_MAX_NDIM]; /* by axis; NULL: undecided */
+    rs_option *taken[RS_MAX_NDIM];  /* what best is made of */
+    bool known;                     /* `taken` holds: best is not another strategy's, nor made of panels */
+    int64_t work, ties;             /* so far */
+    int64_t *panel;                 /* room for rs_panels_cut, or NULL */
     resplit_status failed;
 } search;
 
@@ -211,8 +211,7 @@ static void try_panels(search *s, int d)
     option.target = rs_pieces_count(&s->problem->target.axis[d], &option.axis);
     option.longest = rs_axis_longest(&option.axis);
     s->chosen[d] = &option;
-    if (is_promising(s, price_so_far(s), least_buffer(s))
-        && rs_stretches_make(&option.axis, &s->problem->target.axis[d], false, RS_PIECES, &option.stretches)) {
+    if (is_promising(s, price_so_far(s), least_buffer(s))) {
         double price = best_price(s);
         try_leaf(s);
         s->known = s->known && price == best_price(s) && s->taken[d] != &option;
@@ -224,7 +223,7 @@ static void try_panels(search *s, int d)
 /* ---- The search ---------------------------------------------------------------------------- */
 
 typedef struct candidate {
-    const rs_option *option;
+    rs_option *option;
     double price;
     int64_t buffer;
 } candidate;
