@@ -196,6 +196,11 @@ int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan);
 /* Bytes of the target blocks before block `number` in C order of the grid. */
 int64_t rs_spill_bytes_before(const rs_problem *problem, int64_t number);
 
+/* ---- sectors.c ---- */
+
+/* Moves cuts inside of plain target blocks to where sectors begin, where that costs no more. */
+void rs_plan_align(const rs_problem *problem, rs_plan *plan);
+
 /* ---- validate.c ---- */
 
 /*

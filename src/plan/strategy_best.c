@@ -422,6 +422,9 @@ static resplit_status propose(const rs_problem *problem, rs_plan *plan, resplit_
     }
     *s = (search){.problem = problem, .best = plan, .price = plan->price, .limit = plan->memory / problem->itemsize};
     resplit_status rc = run_search(s, err);
+    if (rc == RESPLIT_OK) {
+        rs_plan_align(problem, plan);
+    }
     for (int d = 0; d < problem->ndim; d++) {
         rs_options_release(&s->options[d]);
     }

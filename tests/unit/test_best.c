@@ -340,6 +340,26 @@ static void best_is_at_least_as_good_as_the_tables(void **unused)
     }
 }
 
+/* Maps to series: three buffers along the series, of 1 KiB for each map. */
+static void cuts_inside_of_blocks_are_at_sectors(void **state_)
+{
+    (void)state_;
+    static const int64_t origin[RS_MAX_NDIM], shape[] = {2048, 512, 512}, from[] = {1, 512, 512}, to[] = {2048, 16, 16};
+    rs_layout source = even_layout(3, shape, from, 4, 'C'), target = even_layout(3, shape, to, 4, 'C');
+    rs_problem problem;
+    rs_plan plan;
+    rs_request request = {.strategy = "best", .memory = 512 << 20};
+    assert_int_equal(rs_problem_make(&source, &target, origin, NULL, &problem, NULL), RESPLIT_OK);
+    assert_int_equal(rs_plan_make(&problem, &request, &plan, NULL), RESPLIT_OK);
+    assert_true(plan.buffer[0].n > 1);
+    for (int64_t i = 0; i < plan.buffer[0].n; i++) {
+        assert_int_equal(rs_axis_span(&plan.buffer[0], i).lo % 4, 0);
+    }
+    assert_int_equal(plan_check(&problem, &plan, NULL), RESPLIT_OK);
+    rs_plan_release(&plan);
+    rs_problem_release(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +370,7 @@ int main(void)
         cmocka_unit_test(best_and_auto_are_never_worse_on_the_papers_workloads),
         cmocka_unit_test(a_stream_is_only_read_forwards),
         cmocka_unit_test(best_is_at_least_as_good_as_the_tables),
+        cmocka_unit_test(cuts_inside_of_blocks_are_at_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
