@@ -307,6 +307,7 @@ resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const
                   .target = target,
                   .options = options,
                   .sink = rs_copy_unit,
+                  .long_sink = rs_copy_long,
                   .whole_sink = rs_copy_whole};
     rs_earlier earlier;
     rs_direct direct;

@@ -24,16 +24,25 @@ static resplit_status write_head(rs_worker *worker, const rs_step *step, const r
 }
 
 /* What is full of the fill value need not be there; but a part of a block says nothing of the rest. */
-static bool is_empty_block(const rs_run *run, const rs_step *step, const rs_box *box, const char *memory)
+static bool may_be_absent(const rs_run *run, const rs_step *step, int64_t n)
 {
-    const rs_problem *problem = run->problem;
     const resplit_array *target = run->target;
-    int64_t n = rs_box_volume(problem->ndim, box);
-    if (target->fill == NULL || (target->write_empty && n > 0)) {
-        return false;
+    return target->fill != NULL && (!target->write_empty || n == 0) && step->opens && step->closes
+           && n == rs_box_volume(run->problem->ndim, &step->box);
+}
+
+static bool is_filled(const rs_run *run, const char *memory, int64_t n)
+{
+    return rs_is_filled(memory, n * run->problem->itemsize, run->target->fill, run->problem->itemsize);
+}
+
+/* As good as written. */
+static void pass_over(rs_worker *worker, const rs_step *step, const rs_box *box)
+{
+    rs_block_file none = {.layout = &worker->run->problem->target, .stored = &step->stored};
+    if (rs_box_volume(worker->run->problem->ndim, box) > 0) {
+        rs_file_count(&none, box, &worker->cursor);
     }
-    return step->opens && step->closes && n == rs_box_volume(problem->ndim, &step->box)
-           && rs_is_filled(memory, n * problem->itemsize, target->fill, problem->itemsize);
 }
 
 /* A block at the border may reach out of the array; its file is as long as the others. */
@@ -71,11 +80,9 @@ resplit_status rs_copy_unit(rs_worker *worker, const rs_step *step, const rs_box
     resplit_status rc = RESPLIT_OK;
     bool last = true;
     int64_t head = 0;
-    if (is_empty_block(worker->run, step, box, memory)) {
-        rs_block_file none = {.layout = &worker->run->problem->target, .stored = &step->stored};
-        if (rs_box_volume(worker->run->problem->ndim, box) > 0) {
-            rs_file_count(&none, box, &worker->cursor); /* as good as written */
-        }
+    int64_t n = rs_box_volume(worker->run->problem->ndim, box);
+    if (may_be_absent(worker->run, step, n) && is_filled(worker->run, memory, n)) {
+        pass_over(worker, step, box);
         return RESPLIT_OK;
     }
     for (int d = 0; d < worker->run->problem->ndim; d++) {
@@ -95,6 +102,119 @@ resplit_status rs_copy_unit(rs_worker *worker, const rs_step *step, const rs_box
     rs_files_put(&worker->run->targets, &file, step->opens && step->closes && last);
     return rc;
 }
+
+/* ---- From elsewhere -------------------------------------------------------------------------- */
+
+/* A unit as bytes of its file: the head of the block, if it is the first, and its elements. */
+typedef struct unit_bytes {
+    rs_run *run;
+    const rs_step *step;
+    const rs_piece *pieces;
+    rs_text head;
+    uint64_t fingerprint; /* with the lock of the run */
+} unit_bytes;
+
+/* Puts elements together at *to, some at a time, so that they are still in a cache when they are summed up. */
+static uint64_t bring_elements(const unit_bytes *unit, int64_t from, int64_t end, char **to)
+{
+    enum { AT_ONCE = 128 << 10 };
+    const rs_problem *problem = unit->run->problem;
+    uint64_t sum = 0;
+    for (int64_t some = rs_max(1, AT_ONCE / problem->itemsize); from < end; from += some) {
+        rs_range range = {problem->ndim, problem->target.order, unit->step->box, from, rs_min(end, from + some)};
+        rs_box box;
+        while (rs_range_next(&range, &box)) {
+            rs_run_gather(unit->run, unit->pieces, &box, *to);
+            rs_view view = rs_view_of(problem->ndim, problem->target.order, &box, problem->itemsize, *to);
+            sum = rs_fingerprint_add(sum, rs_fingerprint_box(&unit->run->weights, problem->ndim, &box, &view));
+            *to += rs_box_volume(problem->ndim, &box) * problem->itemsize;
+        }
+    }
+    return sum;
+}
+
+/* An element that does not end where bytes are asked for goes on behind them, and one that did not begin there begins before them: it
+   was summed up with those. */
+static void bring_unit(void *payload, int64_t from, int64_t n, char *to)
+{
+    unit_bytes *unit = payload;
+    int64_t size = unit->run->problem->itemsize, head = (int64_t)unit->head.n;
+    int64_t n_head = rs_max(0, rs_min(n, head - from));
+    if (n_head > 0) {
+        memcpy(to, unit->head.s + from, (size_t)n_head);
+    }
+    int64_t at = from + n_head - head, end = rs_ceil_div(at + n - n_head, size);
+    char *place = to + n_head - at % size;
+    if (at % size > 0) {
+        (void)bring_elements(unit, at / size, at / size + 1, &place);
+    }
+    uint64_t sum = bring_elements(unit, rs_ceil_div(at, size), end, &place);
+    (void)pthread_mutex_lock(&unit->run->lock);
+    unit->fingerprint = rs_fingerprint_add(unit->fingerprint, sum);
+    (void)pthread_mutex_unlock(&unit->run->lock);
+}
+
+static bool is_all_filled(const rs_run *run, const rs_piece *pieces)
+{
+    bool filled = true;
+    for (; filled && pieces != NULL; pieces = pieces->next) {
+        filled = is_filled(run, pieces->view.base, rs_box_volume(run->problem->ndim, &pieces->view.box));
+    }
+    return filled;
+}
+
+/* What stands before the elements goes with them, if it lies there; else it is written first. */
+static resplit_status begin_block(rs_worker *worker, const rs_step *step, const rs_block_file *file, rs_text *head,
+                                  resplit_error *err)
+{
+    RS_TRY(set_length(worker, step, file, err));
+    RS_TRY(rs_array_block_head(worker->run->target, step->index, head, err));
+    if (head->n > 0 && (int64_t)head->n != rs_file_place(file, &step->box)) {
+        RS_TRY(rs_file_write(file->fd, file->path, head->s, (int64_t)head->n, 0, err));
+        rs_text_release(head);
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status write_long(rs_worker *worker, const rs_block_file *file, unit_bytes *unit, resplit_error *err)
+{
+    if (unit->step->opens) {
+        RS_TRY(begin_block(worker, unit->step, file, &unit->head, err));
+    }
+    return rs_file_write_long(&worker->run->together, &worker->io, rs_run_area(worker), file, &unit->step->box,
+                              (int64_t)unit->head.n, (rs_bringer){bring_unit, unit}, &worker->cursor, err);
+}
+
+resplit_status rs_copy_long(rs_worker *worker, const rs_step *step, const rs_piece *pieces, uint64_t *fingerprint,
+                            bool *done, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    rs_cursor before = worker->cursor;
+    rs_block_file file;
+    resplit_error why;
+    unit_bytes unit = {.run = run, .step = step, .pieces = pieces};
+    *done = false;
+    if (run->problem->itemsize > RS_SECTOR
+        || (may_be_absent(run, step, rs_box_volume(run->problem->ndim, &step->box)) && is_all_filled(run, pieces))) {
+        return RESPLIT_OK;
+    }
+    RS_TRY(rs_run_open_target(worker, step, &file, err));
+    *done = rs_file_is_long(&file, &step->box);
+    resplit_status rc = *done ? write_long(worker, &file, &unit, &why) : RESPLIT_OK;
+    if (rc != RESPLIT_OK && rs_file_try_cached(&file, rc, &why)) {
+        *done = false;
+        worker->cursor = before;
+        rc = RESPLIT_OK;
+    }
+    if (*done) {
+        *fingerprint = unit.fingerprint;
+    }
+    rs_text_release(&unit.head);
+    rs_files_put(&run->targets, &file, *done && step->opens && step->closes);
+    return rc == RESPLIT_OK ? RESPLIT_OK : rs_fail_with(err, &why);
+}
+
+/* ---- Encoded --------------------------------------------------------------------------------- */
 
 resplit_status rs_copy_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
 {

@@ -49,7 +49,7 @@ static int count_workers(const rs_run *run)
     int64_t asked = run->options != NULL ? run->options->threads : 0;
     int64_t worth =
         1 + (cost->bytes_read + cost->bytes_written) / STEADY + (run->problem->n_source + run->problem->n_target) / 64;
-    int64_t useful = rs_min(worth, rs_plan_crew(rs_system_processors()));
+    int64_t useful = rs_min(worth, rs_max(RS_DISK_WORKERS, rs_plan_crew(rs_system_processors())));
     return (int)rs_max(1, rs_min(asked > 0 ? asked : useful, run->plan->n_workers));
 }
 
@@ -90,7 +90,6 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
-    worker->io.together = &run->together;
     RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));

@@ -2,7 +2,6 @@
 /* file.c - boxes as runs, runs as transfers. */
 #include "engine/file.h"
 
-#include "engine/together.h"
 #include "geometry/copy.h"
 
 #include <errno.h>
@@ -233,8 +232,7 @@ static void read_memory(const rs_block_file *file, const rs_box *box, char *stag
     rs_view_copy(layout->ndim, layout->itemsize, box, &to, &from);
 }
 
-/* A file system may take the flag and refuse the transfer. */
-static bool try_cached(const rs_block_file *file, resplit_status rc, const resplit_error *why)
+bool rs_file_try_cached(const rs_block_file *file, resplit_status rc, const resplit_error *why)
 {
     return rc == RESPLIT_EIO && why->sys_errno == EINVAL && !file->insist;
 }
@@ -258,7 +256,7 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
         resplit_error why;
         resplit_status rc = read_direct(&b, &r, staging, data, &why);
         direct = rc == RESPLIT_OK;
-        if (!direct && !try_cached(file, rc, &why)) {
+        if (!direct && !rs_file_try_cached(file, rc, &why)) {
             return rs_fail_with(err, &why);
         }
     }
@@ -282,26 +280,6 @@ static resplit_status write_cached(const rs_block_file *file, char *memory, int6
     return RESPLIT_OK;
 }
 
-/* From memory that disks like, which may be the very memory that is to be written. */
-static resplit_status add_writes(batch *b, rs_transfer all, resplit_error *err)
-{
-    rs_io *io = b->io;
-    if (io->through == NULL) {
-        return add_parts(b, all, err);
-    }
-    if (io->together != NULL && all.n >= RS_TOGETHER_LEAST) {
-        return rs_together_write(io->together, io, &all, b->path, err);
-    }
-    for (int64_t done = 0, n; done < all.n; done += n) {
-        rs_transfer some = {.fd = all.fd, .write = true, .memory = io->through, .at = all.at + done};
-        some.n = n = rs_min(io->room, all.n - done);
-        RS_TRY(flush(b, err)); /* what is there is written */
-        memcpy(io->through, all.memory + done, (size_t)n);
-        RS_TRY(add_parts(b, some, err));
-    }
-    return RESPLIT_OK;
-}
-
 /* The whole sectors of a run directly, its ends through the cache. */
 static resplit_status write_direct(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
                                    resplit_error *err)
@@ -311,28 +289,27 @@ static resplit_status write_direct(batch *b, const rs_block_file *file, char *me
         .fd = file->direct, .write = true, .memory = memory + (from - at), .n = to - from, .at = from};
     RS_TRY(write_cached(file, memory, from - at, at, err));
     RS_TRY(write_cached(file, memory + (to - at), at + n - to, to, err));
-    RS_TRY(add_writes(b, inside, err));
+    RS_TRY(add_parts(b, inside, err));
     return flush(b, err);
 }
 
-static bool is_direct(const rs_io *io, const rs_block_file *file, const char *memory, int64_t n, int64_t at)
+static bool is_direct(const rs_block_file *file, const char *memory, int64_t n, int64_t at)
 {
-    bool fits = io->through != NULL || (int64_t)((uintptr_t)memory % RS_SECTOR) == rs_file_lead(at);
-    return file->direct >= 0 && n >= RS_DIRECT_WRITE && fits;
+    return file->direct >= 0 && n >= RS_DIRECT_WRITE && (int64_t)((uintptr_t)memory % RS_SECTOR) == rs_file_lead(at);
 }
 
 static resplit_status write_run(batch *b, const rs_block_file *file, char *memory, int64_t n, int64_t at,
                                 resplit_error *err)
 {
     resplit_error why;
-    if (!is_direct(b->io, file, memory, n, at)) {
+    if (!is_direct(file, memory, n, at)) {
         return write_cached(file, memory, n, at, err);
     }
     resplit_status rc = write_direct(b, file, memory, n, at, &why);
     if (rc == RESPLIT_OK) {
         return RESPLIT_OK;
     }
-    return try_cached(file, rc, &why) ? write_cached(file, memory, n, at, err) : rs_fail_with(err, &why);
+    return rs_file_try_cached(file, rc, &why) ? write_cached(file, memory, n, at, err) : rs_fail_with(err, &why);
 }
 
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
@@ -350,6 +327,48 @@ resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_
         RS_TRY(write_run(&b, file, from - head, r.bytes + head, place - head, err));
         count_run(cursor, place, r.bytes);
         from += r.bytes;
+        head = 0;
+    } while (next_run(file->layout, box, r.n_outer, r.at));
+    return RESPLIT_OK;
+}
+
+/* ---- Writing what is brought ----------------------------------------------------------------- */
+
+bool rs_file_is_long(const rs_block_file *file, const rs_box *box)
+{
+    runs r;
+    runs_init(&r, file, box);
+    return file->direct >= 0 && r.n > 0 && r.bytes >= RS_DIRECT_WRITE;
+}
+
+/* One end of a run: less than a sector. */
+static resplit_status write_end(rs_area area, const rs_block_file *file, int64_t at, int64_t from, int64_t n,
+                                rs_bringer what, resplit_error *err)
+{
+    if (n == 0) {
+        return RESPLIT_OK;
+    }
+    what.bring(what.payload, from, n, area.memory);
+    return rs_file_write(file->fd, file->path, area.memory, n, at, err);
+}
+
+resplit_status rs_file_write_long(rs_together *together, rs_io *io, rs_area area, const rs_block_file *file,
+                                  const rs_box *box, int64_t head, rs_bringer what, rs_cursor *cursor,
+                                  resplit_error *err)
+{
+    runs r;
+    int64_t from = 0;
+    runs_init(&r, file, box);
+    do {
+        int64_t place = runs_place(&r), at = place - head, end = place + r.bytes;
+        int64_t inside = rs_min(sector_ceil(at), end), rest = rs_max(inside, sector_floor(end));
+        rs_long_place sectors = {
+            .fd = file->direct, .path = file->path, .at = inside, .from = from + (inside - at), .n = rest - inside};
+        RS_TRY(write_end(area, file, at, from, inside - at, what, err));
+        RS_TRY(write_end(area, file, rest, from + (rest - at), end - rest, what, err));
+        RS_TRY(rs_together_write(together, io, area, &sectors, what, err));
+        count_run(cursor, place, r.bytes);
+        from += end - at;
         head = 0;
     } while (next_run(file->layout, box, r.n_outer, r.at));
     return RESPLIT_OK;

@@ -12,12 +12,11 @@
 #ifndef RS_FILE_H
 #define RS_FILE_H
 
-#include "engine/io.h"
+#include "engine/together.h"
 #include "geometry/grid.h"
 
 enum {
     RS_PATH_MAX = 4096,
-    RS_SECTOR = 4096,            /* no device asks for more */
     RS_DIRECT_READ = 64 << 10,   /* shorter runs are read through the page cache, which reads ahead */
     RS_DIRECT_WRITE = 256 << 10, /* shorter runs are left to the system, which gathers them */
     RS_DIRECT_BLOCK = 256 << 10, /* smaller blocks are not worth a second descriptor */
@@ -56,6 +55,18 @@ resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_b
 /* Writes memory that holds the box in the layout's order; and the `head` bytes that stand before it, there and in the file. */
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
                                  int64_t head, rs_cursor *cursor, resplit_error *err);
+
+/*
+ * Would the runs of a box be written directly from somewhere else than where they are in memory? Then that is done by the next one, which
+ * writes `head` bytes and the box behind them, as they are brought; others of the crew help. Sectors go directly, ends through the cache.
+ */
+bool rs_file_is_long(const rs_block_file *file, const rs_box *box);
+resplit_status rs_file_write_long(rs_together *together, rs_io *io, rs_area area, const rs_block_file *file,
+                                  const rs_box *box, int64_t head, rs_bringer what, rs_cursor *cursor,
+                                  resplit_error *err);
+
+/* A file system may take the flag for direct transfers and refuse them: then they are to be made through the cache. */
+bool rs_file_try_cached(const rs_block_file *file, resplit_status rc, const resplit_error *why);
 
 /* Calls visit with every run of a box, forwards: where it is in the file, and its bytes. */
 typedef resplit_status rs_run_visit(int64_t place, int64_t bytes, void *payload, resplit_error *err);

@@ -12,7 +12,10 @@
 
 #include "base/base.h"
 
-enum { RS_IO_DEPTH = 32 }; /* transfers in one call at most */
+enum {
+    RS_IO_DEPTH = 32, /* transfers in one call at most */
+    RS_SECTOR = 4096, /* no device asks for more */
+};
 
 typedef struct rs_transfer {
     int fd;
@@ -36,10 +39,6 @@ typedef struct rs_io_backend {
 struct rs_io {
     const rs_io_backend *backend;
     void *state; /* the backend's */
-    /* Whole sectors of memory that disks like: direct writes of other memory go through it; NULL: they do not. */
-    char *through;
-    int64_t room;                 /* bytes of that */
-    struct rs_together *together; /* who helps with long writes; NULL: nobody */
 };
 
 extern const rs_io_backend rs_io_threads;

@@ -239,11 +239,11 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void gather(rs_run *run, const rs_unit *unit, const rs_box *box, char *memory)
+void rs_run_gather(const rs_run *run, const rs_piece *pieces, const rs_box *box, char *memory)
 {
     const rs_problem *problem = run->problem;
     rs_view slice = rs_view_of(problem->ndim, problem->target.order, box, problem->itemsize, memory);
-    for (const rs_piece *piece = unit->pieces; piece != NULL; piece = piece->next) {
+    for (const rs_piece *piece = pieces; piece != NULL; piece = piece->next) {
         rs_box common;
         if (rs_box_intersect(problem->ndim, &piece->view.box, box, &common)) {
             rs_view_copy(problem->ndim, problem->itemsize, &common, &slice, &piece->view);
@@ -272,14 +272,21 @@ static resplit_status hand_over_whole(rs_worker *worker, rs_outgoing *outgoing, 
     return run->whole_sink(worker, &outgoing->step, pieces, err);
 }
 
-/* Staging, which is in huge pages: to copy 4 MiB there takes a tenth of what a disk takes longer without. */
-static void write_through(rs_worker *worker)
+rs_area rs_run_area(const rs_worker *worker)
 {
-    int64_t bytes = worker->run->plan->staging_bytes;
-    if (bytes >= RS_DIRECT_WRITE && (uintptr_t)worker->staging[0] % RS_SECTOR == 0) {
-        worker->io.through = worker->staging[0];
-        worker->io.room = bytes / RS_SECTOR * RS_SECTOR;
-    }
+    int64_t bytes = worker->run->plan->staging_bytes / RS_SECTOR * RS_SECTOR - 2 * RS_SECTOR;
+    bool fits = bytes >= RS_DIRECT_WRITE / 2 && (uintptr_t)worker->staging[0] % RS_SECTOR == 0;
+    return fits ? (rs_area){worker->staging[0] + RS_SECTOR, bytes} : (rs_area){NULL, 0};
+}
+
+/* The sink that writes from elsewhere, if there is one and it likes to. */
+static resplit_status try_long(rs_worker *worker, rs_outgoing *outgoing, bool *done, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    *done = false;
+    return run->long_sink != NULL && !rs_run_casts(run) && rs_run_area(worker).memory != NULL
+               ? run->long_sink(worker, &outgoing->step, outgoing->unit->pieces, &outgoing->fingerprint, done, err)
+               : RESPLIT_OK;
 }
 
 /* Hands the unit to the sink: at once when it lies in one piece, else slice by slice. */
@@ -295,14 +302,16 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     if (run->target->encoded) {
         return hand_over_whole(worker, outgoing, err);
     }
+    bool done;
+    RS_TRY(try_long(worker, outgoing, &done, err));
+    if (done) {
+        return RESPLIT_OK;
+    }
     bool one_piece = unit->pieces->next == NULL && !rs_run_casts(run);
     char *memory = unit->pieces->view.base;
     worker->before = one_piece ? memory - (char *)unit->pieces->memory : 0;
     if (one_piece && !run->sliced) {
-        write_through(worker);
-        resplit_status rc = hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
-        worker->io.through = NULL;
-        return rc;
+        return hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
     }
     rs_slices slices;
     rs_box slice;
@@ -310,7 +319,7 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     while (rs_slices_next(&slices, &slice)) {
         if (!one_piece) {
             memory = worker->staging[0];
-            gather(run, unit, &slice, memory);
+            rs_run_gather(run, unit->pieces, &slice, memory);
         }
         RS_TRY(hand_over(worker, step, &slice, memory, &outgoing->fingerprint, err));
         memory += rs_box_volume(problem->ndim, &slice) * problem->itemsize;
@@ -341,9 +350,7 @@ static resplit_status do_write(rs_worker *worker, resplit_error *err)
 static void do_help(rs_worker *worker)
 {
     rs_run *run = worker->run;
-    write_through(worker);
-    rs_together_make(&run->together, &worker->io, &worker->job.stint);
-    worker->io.through = NULL;
+    rs_together_make(&run->together, &worker->io, rs_run_area(worker), &worker->job.stint);
     (void)pthread_mutex_lock(&run->lock);
     run->n_writing--;
     (void)pthread_mutex_unlock(&run->lock);

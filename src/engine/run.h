@@ -94,6 +94,11 @@ struct rs_worker {
 typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                resplit_error *err);
 
+/* The same for a unit that is to be written from somewhere else than where it is: asks for its bytes, which are summed up while they are
+   brought. *done: it has been; else it is for the sink above. */
+typedef resplit_status rs_long_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
+                                    uint64_t *fingerprint, bool *done, resplit_error *err);
+
 /* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. */
 typedef resplit_status rs_whole_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
                                      resplit_error *err);
@@ -104,6 +109,7 @@ struct rs_run {
     const resplit_array *source, *target;
     const resplit_run_options *options; /* may be NULL */
     rs_sink *sink;
+    rs_long_sink *long_sink;   /* of targets that are not; NULL: all units are for the one above */
     rs_whole_sink *whole_sink; /* of encoded targets */
     rs_shards *shards;         /* of a target that has them; else NULL */
     rs_spilling *spilling;     /* of a plan that spills; else NULL */
@@ -194,6 +200,12 @@ static inline bool rs_run_casts(const rs_run *run)
     return run->target->cast.kind != RS_CAST_NONE;
 }
 
+/* Where a worker makes stints of long writes, with a sector before it and one behind it; no memory: staging is too small for that. */
+rs_area rs_run_area(const rs_worker *worker);
+
+/* Puts the elements of `box` together that pieces hold, in the target's order. */
+void rs_run_gather(const rs_run *run, const rs_piece *pieces, const rs_box *box, char *memory);
+
 /* Adds what was read, or written, to what the run did. With the lock. */
 void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written);
 
@@ -256,6 +268,7 @@ resplit_status rs_compare_stored(const resplit_array *a, const resplit_array *b,
 /* ---- copy_sink.c: sinks that write ---- */
 
 rs_sink rs_copy_unit;
+rs_long_sink rs_copy_long;
 rs_whole_sink rs_copy_whole;
 
 /* ---- copy_run.c ---- */

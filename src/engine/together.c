@@ -2,13 +2,11 @@
 /* together.c - stints of long writes, for whoever comes. */
 #include "engine/together.h"
 
-#include <string.h>
-
 /* Lies on the stack of who asked for it, who stays until it is done. */
 struct rs_long_write {
     rs_long_write *next;
-    rs_transfer all;
-    const char *path;
+    rs_long_place place;
+    rs_bringer what;
     int64_t handed, room; /* bytes: handed out, and of a stint */
     int n_under_way;
     bool failed;
@@ -37,16 +35,13 @@ static void withdraw(rs_together *together, const rs_long_write *whole)
 
 static bool take_of(rs_together *together, rs_long_write *whole, rs_stint *out)
 {
-    if (whole->failed || whole->handed == whole->all.n) {
+    if (whole->failed || whole->handed == whole->place.n) {
         return false;
     }
-    *out = (rs_stint){whole, whole->all};
-    out->transfer.memory += whole->handed;
-    out->transfer.at += whole->handed;
-    out->transfer.n = rs_min(whole->room, whole->all.n - whole->handed);
-    whole->handed += out->transfer.n;
+    *out = (rs_stint){whole, whole->handed, rs_min(whole->room, whole->place.n - whole->handed)};
+    whole->handed += out->n;
     whole->n_under_way++;
-    if (whole->handed == whole->all.n) {
+    if (whole->handed == whole->place.n) {
         withdraw(together, whole);
     }
     return true;
@@ -57,13 +52,15 @@ bool rs_together_take(rs_together *together, rs_stint *out)
     return together->first != NULL && take_of(together, together->first, out);
 }
 
-void rs_together_make(rs_together *together, rs_io *io, rs_stint *stint)
+void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint)
 {
     rs_long_write *whole = stint->whole;
+    const rs_long_place *place = &whole->place;
     resplit_error why;
-    memcpy(io->through, stint->transfer.memory, (size_t)stint->transfer.n);
-    stint->transfer.memory = io->through;
-    resplit_status rc = rs_io_move(io, &stint->transfer, 1, whole->path, &why);
+    rs_transfer transfer = {
+        .fd = place->fd, .write = true, .memory = area.memory, .n = stint->n, .at = place->at + stint->from};
+    whole->what.bring(whole->what.payload, place->from + stint->from, stint->n, area.memory);
+    resplit_status rc = rs_io_move(io, &transfer, 1, place->path, &why);
     (void)pthread_mutex_lock(together->lock);
     if (rc != RESPLIT_OK && !whole->failed) {
         whole->failed = true;
@@ -76,17 +73,21 @@ void rs_together_make(rs_together *together, rs_io *io, rs_stint *stint)
     (void)pthread_mutex_unlock(together->lock);
 }
 
-resplit_status rs_together_write(rs_together *together, rs_io *io, const rs_transfer *all, const char *path,
-                                 resplit_error *err)
+resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, const rs_long_place *place,
+                                 rs_bringer what, resplit_error *err)
 {
-    rs_long_write whole = {.all = *all, .path = path, .room = io->room};
+    int64_t sectors = place->n / RS_SECTOR, n_stints = rs_ceil_div(sectors, area.bytes / RS_SECTOR);
+    rs_long_write whole = {.place = *place, .what = what}; /* stints are as equal as can be */
     rs_stint stint;
+    whole.room = rs_ceil_div(sectors, rs_max(1, n_stints)) * RS_SECTOR;
     (void)pthread_mutex_lock(together->lock);
-    append(together, &whole);
-    (void)pthread_cond_broadcast(together->change);
+    if (place->n >= RS_TOGETHER_LEAST) {
+        append(together, &whole);
+        (void)pthread_cond_broadcast(together->change);
+    }
     while (take_of(together, &whole, &stint)) {
         (void)pthread_mutex_unlock(together->lock);
-        rs_together_make(together, io, &stint);
+        rs_together_make(together, io, area, &stint);
         (void)pthread_mutex_lock(together->lock);
     }
     while (whole.n_under_way > 0) {

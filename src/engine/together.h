@@ -6,6 +6,7 @@
  *     the others:    rs_together_take, rs_together_make
  *
  * One worker alone would have no more under way than one staging area: a disk does 1.2 GB/s that way and 2.6 with six of them.
+ * What is written is asked for stint by stint, and comes into memory that disks like.
  */
 #ifndef RS_TOGETHER_H
 #define RS_TOGETHER_H
@@ -14,7 +15,8 @@
 
 #include <pthread.h>
 
-enum { RS_TOGETHER_LEAST = 4 << 20 }; /* bytes; shorter ones are written before anybody came to help */
+/* Bytes. Shorter ones are written forwards by one worker: a file system has less to note of a file that grows than of one with gaps. */
+enum { RS_TOGETHER_LEAST = 32 << 20 };
 
 typedef struct rs_long_write rs_long_write;
 
@@ -25,19 +27,40 @@ typedef struct rs_together {
     rs_long_write *first;
 } rs_together;
 
+/* Puts the bytes [from, from + n) of what is written at `to`. Each is asked for once; by several workers at the same time. */
+typedef void rs_bring(void *payload, int64_t from, int64_t n, char *to);
+
+typedef struct rs_bringer {
+    rs_bring *bring;
+    void *payload;
+} rs_bringer;
+
+/* Whole sectors of a worker's memory, for a stint. */
+typedef struct rs_area {
+    char *memory;
+    int64_t bytes;
+} rs_area;
+
 typedef struct rs_stint {
     rs_long_write *whole;
-    rs_transfer transfer;
+    int64_t from, n;
 } rs_stint;
 
 /* A stint to make; false: there is none. With the lock. */
 bool rs_together_take(rs_together *together, rs_stint *out);
 
-/* Makes it, through io->through. Who asked for the whole gets to know of a failure. Without the lock. */
-void rs_together_make(rs_together *together, rs_io *io, rs_stint *stint);
+/* Makes it. Who asked for the whole gets to know of a failure. Without the lock. */
+void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint);
 
-/* Returns when all of it is written, or what went wrong first. `all` begins at a sector. Without the lock. */
-resplit_status rs_together_write(rs_together *together, rs_io *io, const rs_transfer *all, const char *path,
-                                 resplit_error *err);
+/* Writes the bytes [from, from + n) of what is brought to the sector `at` of a file, and returns when all of it is written, or what went
+   wrong first. Areas of all workers are equally large. Without the lock. */
+typedef struct rs_long_place {
+    int fd;
+    const char *path;
+    int64_t at, from, n;
+} rs_long_place;
+
+resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, const rs_long_place *place,
+                                 rs_bringer what, resplit_error *err);
 
 #endif

@@ -278,7 +278,7 @@ void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak,
     int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
     int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
     int64_t worker = RS_WORKER_BYTES + coder_bytes(problem, plan); /* beside staging; the first has no stack of ours */
-    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(RS_DISK_WORKERS, plan->crew) : RS_DISK_WORKERS;
+    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(RS_CODING_WORKERS, plan->crew) : RS_DISK_WORKERS;
     int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most, left / rs_plan_workers(problem, plan, 1)));
     /* beyond what is fair, staging shares with what is read ahead */
     int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);
@@ -300,12 +300,15 @@ bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
     int64_t peak = rs_add_most(fixed, rs_plan_charge(rs_mul_most(held, problem->itemsize), plan->n_pieces));
     int64_t peak_whole = rs_add_most(fixed, rs_plan_charge(rs_mul_most(whole, problem->itemsize), plan->n_pieces));
     /*
-     * Whole units cost less work (no gathering when they are written), so they are taken wherever they fit: beside a crew
-     * where blocks are encoded, since that is more work than gathering.
+     * Whole units cost less work where blocks are encoded (no gathering before that), so they are taken wherever they fit beside a
+     * crew, since that is more work than gathering; and where pieces are short. Long pieces of plain blocks are gathered on their way
+     * through staging, which all takes, and memory that is not touched costs nothing.
      */
     int64_t crew =
         rs_problem_coder(problem) > 0 && !plan->thrifty ? rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1) : 0;
-    plan->whole_units = rs_add_most(peak_whole, crew) <= plan->memory || peak_whole <= peak;
+    bool apart =
+        !problem->target.atomic && rs_mul_most(held, problem->itemsize) > rs_mul_most(plan->n_pieces, RS_LONG_PIECE);
+    plan->whole_units = peak_whole <= peak || (!apart && rs_add_most(peak_whole, crew) <= plan->memory);
     plan->predicted.held_bytes = rs_mul_most(held, problem->itemsize);
     plan->predicted.peak_bytes = plan->whole_units ? peak_whole : peak;
     return plan->predicted.peak_bytes <= plan->memory && rs_plan_is_allowed(problem, plan);

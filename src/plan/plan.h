@@ -217,8 +217,10 @@ enum {
     RS_LEAST_STAGING = 4096,     /* or one element, if that is larger */
     RS_MOST_STAGING = 1 << 20,   /* stays in cache; larger transfers gain nothing */
     RS_FAIR_STAGING = 256 << 10, /* what a second worker needs to be worth its memory */
-    RS_DISK_WORKERS = 8,         /* keep any disk busy, however few the processors */
-    RS_MOST_WORKERS = 64,        /* where blocks are decoded or encoded */
+    RS_LONG_PIECE = 64 << 10,    /* worth a record of its own, and to be gathered */
+    RS_DISK_WORKERS = 16,        /* keep any disk busy, however few the processors, while some of them copy */
+    RS_CODING_WORKERS = 8,       /* where blocks are decoded or encoded, at least, */
+    RS_MOST_WORKERS = 64,        /* and at most */
     RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
@@ -232,7 +234,7 @@ enum {
 /* How many workers a machine has use for. Each coded block is one's, and while the disk works on it another codes. */
 static inline int rs_plan_crew(int processors)
 {
-    return processors > RS_MOST_WORKERS / 2 ? RS_MOST_WORKERS : (int)rs_max(RS_DISK_WORKERS, 2 * processors);
+    return processors > RS_MOST_WORKERS / 2 ? RS_MOST_WORKERS : (int)rs_max(RS_CODING_WORKERS, 2 * processors);
 }
 
 #endif

@@ -208,7 +208,7 @@ resplit_status rs_planfile_write(const rs_planfile *file, rs_text *out, resplit_
     RS_TRY(rs_text_add(out, err, "  "));
     RS_TRY(add_string(out, "strategy", file->strategy, err));
     RS_TRY(rs_text_add(out, err, ",\n  \"memory\": %lld,\n", (long long)file->memory));
-    if (file->crew > RS_DISK_WORKERS) {
+    if (file->crew > RS_CODING_WORKERS) {
         RS_TRY(rs_text_add(out, err, "  \"workers\": %lld,\n", (long long)file->crew));
     }
     if (file->temp != NULL) {

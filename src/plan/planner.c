@@ -179,15 +179,15 @@ static bool is_cheaper(measure *const *by, const rs_plan *a, const rs_plan *b)
 
 /*
  * Seconds, and what the machine adds to the device's: to touch memory for the first time, to copy units once more when they are
- * in pieces, to copy while the disk waits, which it does the less the more workers there is room for, and to go to a file.
+ * in pieces and wanted whole, to copy while the disk waits, which it does the less the more workers there is room for, and to go to a file.
  */
-static double haste_of(const rs_plan *plan)
+static double haste_of(const rs_problem *problem, const rs_plan *plan)
 {
     static const double fresh_bandwidth = 2e9, copy_bandwidth = 4e9; /* bytes per second */
     static const double visit = 40e-6;                               /* seconds to open a file, or to go back to one */
     double written = (double)plan->predicted.bytes_written;
     double copied = written / plan->n_workers;
-    if (plan->kind == RS_PLAN_BUFFERS && !plan->whole_units) {
+    if (plan->kind == RS_PLAN_BUFFERS && !plan->whole_units && problem->target.atomic) {
         copied += written;
     }
     double visits = (double)(plan->predicted.read_seeks + plan->predicted.write_seeks);
@@ -269,7 +269,7 @@ static bool try_with(int64_t memory, const rs_strategy *strategy, const rs_probl
     plan.memory = request->memory;
     bool fits = plan.kind != RS_PLAN_BUFFERS || rs_plan_predict(problem, &plan);
     plan.seconds = seconds_in_all(problem, request, &plan); /* with more workers */
-    bool better = fits && haste_of(&plan) < haste_of(best);
+    bool better = fits && haste_of(problem, &plan) < haste_of(problem, best);
     rs_plan_release(better ? best : &plan);
     if (better) {
         *best = plan;
