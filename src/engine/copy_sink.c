@@ -193,9 +193,9 @@ resplit_status rs_copy_long(rs_worker *worker, const rs_step *step, const rs_pie
     rs_block_file file;
     resplit_error why;
     unit_bytes unit = {.run = run, .step = step, .pieces = pieces};
+    int64_t n = rs_box_volume(run->problem->ndim, &step->box), size = run->problem->itemsize;
     *done = false;
-    if (run->problem->itemsize > RS_SECTOR
-        || (may_be_absent(run, step, rs_box_volume(run->problem->ndim, &step->box)) && is_all_filled(run, pieces))) {
+    if (n * size < RS_DIRECT_WRITE || size > RS_SECTOR || (may_be_absent(run, step, n) && is_all_filled(run, pieces))) {
         return RESPLIT_OK;
     }
     RS_TRY(rs_run_open_target(worker, step, &file, err));

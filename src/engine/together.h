@@ -52,14 +52,14 @@ bool rs_together_take(rs_together *together, rs_stint *out);
 /* Makes it. Who asked for the whole gets to know of a failure. Without the lock. */
 void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint);
 
-/* Writes the bytes [from, from + n) of what is brought to the sector `at` of a file, and returns when all of it is written, or what went
-   wrong first. Areas of all workers are equally large. Without the lock. */
+/* The bytes [from, from + n) of what is brought, and the sector `at` of a file where they go. */
 typedef struct rs_long_place {
     int fd;
     const char *path;
     int64_t at, from, n;
 } rs_long_place;
 
+/* Returns when all of it is written, or what went wrong first. Areas of all workers are equally large. Without the lock. */
 resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, const rs_long_place *place,
                                  rs_bringer what, resplit_error *err);
 
