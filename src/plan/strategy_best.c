@@ -180,7 +180,7 @@ static void try_leaf(search *s)
     double price = price_so_far(s);
     s->ties += s->found && price == best_price(s);
     int64_t peak = rs_orders_find(s->problem, s->chosen, loop, &s->work);
-    if (peak <= s->limit && is_worth(s, price, peak)) {
+    if (peak < INT64_MAX && peak <= s->limit && is_worth(s, price, peak)) { /* without memory there is no order */
         take_chosen(s, loop);
     }
 }
