@@ -25,6 +25,7 @@ typedef struct group {
 struct rs_coder {
     const rs_chain *chain;
     bool encode;
+    rs_seats *seats; /* borrowed; may be NULL */
     int n_groups;
     group groups[RS_MAX_STAGES];
     int64_t size[RS_MAX_STAGES + 1];  /* the most that goes into a stage; the last one: that comes out of the chain */
@@ -130,6 +131,11 @@ void rs_coder_fit(rs_coder *coder, int64_t n)
     }
 }
 
+void rs_coder_share(rs_coder *coder, rs_seats *seats)
+{
+    coder->seats = seats;
+}
+
 void rs_coder_free(rs_coder *coder)
 {
     if (coder == NULL) {
@@ -186,7 +192,7 @@ static resplit_status encode_group(rs_coder *coder, const group *g, const uint8_
     return RESPLIT_OK;
 }
 
-resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
+static resplit_status encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
 {
     const uint8_t *at = in;
     int64_t n = coder->size[0];
@@ -200,6 +206,14 @@ resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_
     }
     *n_out = n;
     return RESPLIT_OK;
+}
+
+resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
+{
+    rs_seats_take(coder->seats);
+    resplit_status rc = encode(coder, in, out, n_out, err);
+    rs_seats_leave(coder->seats);
+    return rc;
 }
 
 /* ---- Decoding ---------------------------------------------------------------------------------- */
@@ -248,7 +262,7 @@ static resplit_status decode_group(rs_coder *coder, const group *g, const uint8_
     return RESPLIT_OK;
 }
 
-resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err)
+static resplit_status decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err)
 {
     const uint8_t *at = in;
     if (coder->n_groups == 0) {
@@ -301,14 +315,11 @@ static resplit_status decode_group_skipping(rs_coder *coder, const group *g, uin
     return RESPLIT_OK;
 }
 
-resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
-                                  resplit_error *err)
+static resplit_status decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
+                                      resplit_error *err)
 {
     const uint8_t *at = in;
     int64_t want = coder->size[0];
-    if (skip == 0) {
-        return rs_decode(coder, in, n_in, out, err);
-    }
     for (int g = coder->n_groups - 1; g >= 0; g--) {
         uint8_t *area = g == 0 ? out : other_area(coder, at);
         RS_TRY(decode_group_skipping(coder, &coder->groups[g], skip, &at, &n_in, area, err));
@@ -321,4 +332,19 @@ resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in
         memcpy(out, at, (size_t)n_in);
     }
     return RESPLIT_OK;
+}
+
+resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
+                                  resplit_error *err)
+{
+    rs_seats_take(coder->seats);
+    resplit_status rc =
+        skip == 0 ? decode(coder, in, n_in, out, err) : decode_skipping(coder, skip, in, n_in, out, err);
+    rs_seats_leave(coder->seats);
+    return rc;
+}
+
+resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err)
+{
+    return rs_decode_skipping(coder, 0, in, n_in, out, err);
 }

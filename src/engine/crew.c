@@ -63,7 +63,14 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
 }
 
-static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit_error *err)
+/* Half as many again as there are processors: one that has to wait for memory leaves none idle. */
+static int count_seats(void)
+{
+    int n = rs_system_processors();
+    return n + (n + 1) / 2;
+}
+
+static resplit_status begin_coders(rs_run *run, rs_worker *worker, resplit_error *err)
 {
     const resplit_array *source = run->source, *target = run->target;
     if (source->encoded && !run->problem->verbatim) {
@@ -73,7 +80,14 @@ static resplit_status begin_coders(const rs_run *run, rs_worker *worker, resplit
         && !run->only_reads) { /* a target that is only compared with is decoded */
         RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
     }
-    return run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK;
+    RS_TRY(run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK);
+    rs_coder *all[] = {worker->decoder, worker->encoder, worker->packer, worker->unpacker};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i] != NULL) {
+            rs_coder_share(all[i], &run->seats);
+        }
+    }
+    return RESPLIT_OK;
 }
 
 /* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
@@ -107,6 +121,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
+    rs_seats_init(&run->seats, count_seats());
     run->together = (rs_together){.lock = &run->lock, .change = &run->change};
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
                         run->source->dtype.byteorder == '>',
@@ -141,6 +156,7 @@ static void add_losses(resplit_losses *sum, const resplit_losses *more)
 void rs_run_end(rs_run *run)
 {
     (void)rs_files_release(&run->sources, NULL);
+    rs_seats_destroy(&run->seats);
     (void)pthread_cond_destroy(&run->change);
     (void)pthread_mutex_destroy(&run->lock);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {

@@ -130,6 +130,8 @@ struct rs_run {
     int n_workers;
     const char *io_name;
 
+    rs_seats seats; /* of workers that code */
+
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t change;
     rs_together together;
