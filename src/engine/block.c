@@ -112,14 +112,35 @@ static bool is_box(int ndim, const rs_box *a, const rs_box *b)
     return memcmp(a->lo, b->lo, n) == 0 && memcmp(a->hi, b->hi, n) == 0;
 }
 
+/* Of so many pieces and less, some elements are put together at a time, so that they are still in a cache when they are summed up. */
+static int64_t items_at_once(int64_t itemsize, const rs_piece *pieces)
+{
+    enum { AT_ONCE = 128 << 10, FEW = 64 };
+    int n = 0;
+    while (n <= FEW && pieces != NULL) {
+        pieces = pieces->next;
+        n++;
+    }
+    return n <= FEW ? rs_max(1, AT_ONCE / itemsize) : INT64_MAX;
+}
+
+static void add_sum(const rs_run *run, const rs_box *box, const rs_view *view, uint64_t *fingerprint)
+{
+    if (fingerprint != NULL) {
+        *fingerprint =
+            rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, run->problem->ndim, box, view));
+    }
+}
+
 char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_piece *pieces, const char *background,
-                        char *area)
+                        char *area, uint64_t *fingerprint)
 {
     const rs_problem *problem = worker->run->problem;
     const rs_layout *target = &problem->target;
     int64_t n = rs_box_volume(problem->ndim, &step->stored) * problem->itemsize;
     bool whole = is_box(problem->ndim, &step->box, &step->stored);
     if (whole && pieces->next == NULL && is_box(problem->ndim, &pieces->view.box, &step->stored)) {
+        add_sum(worker->run, &step->box, &pieces->view, fingerprint);
         return pieces->view.base;
     }
     rs_view all = rs_view_of(problem->ndim, target->order, &step->stored, problem->itemsize, area);
@@ -129,11 +150,16 @@ char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_p
         const resplit_array *array = worker->run->target;
         rs_fill(area, n, array->pad != NULL ? array->pad : array->fill, problem->itemsize);
     }
-    for (; pieces != NULL; pieces = pieces->next) {
-        rs_box common;
-        if (rs_box_intersect(problem->ndim, &pieces->view.box, &step->box, &common)) {
-            rs_view_copy(problem->ndim, problem->itemsize, &common, &all, &pieces->view);
+    rs_slices slices;
+    rs_box slice, common;
+    rs_slices_init(&slices, problem->ndim, target->order, &step->box, items_at_once(problem->itemsize, pieces));
+    while (rs_slices_next(&slices, &slice)) {
+        for (const rs_piece *piece = pieces; piece != NULL; piece = piece->next) {
+            if (rs_box_intersect(problem->ndim, &piece->view.box, &slice, &common)) {
+                rs_view_copy(problem->ndim, problem->itemsize, &common, &all, &piece->view);
+            }
         }
+        add_sum(worker->run, &slice, &all, fingerprint);
     }
     return area;
 }
@@ -238,14 +264,14 @@ static bool is_empty(const rs_run *run, const char *elements, int64_t n)
 }
 
 resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                               int64_t *n_stored, resplit_error *err)
+                               uint64_t *fingerprint, int64_t *n_stored, resplit_error *err)
 {
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
     int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
     int64_t head = rs_array_block_offset(target, step->index);
     char *area = staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
-    char *elements = rs_block_assemble(worker, step, pieces, NULL, place);
+    char *elements = rs_block_assemble(worker, step, pieces, NULL, place, fingerprint);
     worker->cursor.seeks++;
     worker->cursor.bytes += items * run->problem->itemsize;
     if (rs_run_casts(run)) {
@@ -267,10 +293,10 @@ resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_
 }
 
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                              resplit_error *err)
+                              uint64_t *fingerprint, resplit_error *err)
 {
     int64_t n;
-    RS_TRY(rs_block_encode(worker, step, pieces, staging, &n, err));
+    RS_TRY(rs_block_encode(worker, step, pieces, staging, fingerprint, &n, err));
     return n > 0 ? store(worker, step, staging, n, err) : RESPLIT_OK;
 }
 

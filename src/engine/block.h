@@ -21,18 +21,19 @@ resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *
 
 /*
  * The target block of a step in one place, in its order and as long as it is stored: where its only piece is, if that is all of
- * it; else in `area`. What lies outside the array is taken from `background`, or is the fill value.
+ * it; else in `area`. What lies outside the array is taken from `background`, or is the fill value. Adds its fingerprint, unless that
+ * is NULL.
  */
 char *rs_block_assemble(const rs_worker *worker, const rs_step *step, const rs_piece *pieces, const char *background,
-                        char *area);
+                        char *area, uint64_t *fingerprint);
 
 /* The target block of a step as it is stored, in staging. 0 bytes: it is full of the fill value, and need not be stored. */
 resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                               int64_t *n_stored, resplit_error *err);
+                               uint64_t *fingerprint, int64_t *n_stored, resplit_error *err);
 
 /* Encodes and writes the target block of a step. */
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                              resplit_error *err);
+                              uint64_t *fingerprint, resplit_error *err);
 
 /* The stored bytes of one block as they are, through staging. */
 resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const rs_step *step, rs_cursor *reading,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_run.c - runs a copy: every block from one file into another, as it is, or, where blocks are encoded in different ways,
- * decoded and encoded.
+ * blocks_run.c - runs a copy: every block from one file into another, as it is, decoded, encoded, or both, where they are encoded in
+ * different ways.
  */
 #include "engine/block.h"
 
@@ -86,7 +86,71 @@ static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs
     }
     piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
     outgoing->fingerprint = sum_up(run, &write->box, &piece.view);
-    return run->whole_sink(worker, write, &piece, err);
+    return run->whole_sink(worker, write, &piece, NULL, err);
+}
+
+/* What of a block lies in the array, moved together to its beginning. */
+static void close_ranks(const rs_problem *problem, const rs_box *stored, const rs_box *box, char *memory)
+{
+    int64_t items, strides[RS_MAX_NDIM];
+    char *to = memory;
+    rs_slices runs;
+    rs_box run;
+    (void)rs_box_runs(problem->ndim, problem->source.order, stored, box, &items);
+    rs_box_strides(problem->ndim, problem->source.order, stored, strides);
+    rs_slices_init(&runs, problem->ndim, problem->source.order, box, items);
+    while (rs_slices_next(&runs, &run)) {
+        int64_t n = rs_box_volume(problem->ndim, &run) * problem->itemsize;
+        int64_t at = rs_box_offset(problem->ndim, stored, strides, run.lo) * problem->itemsize;
+        if (to != memory + at) {
+            memmove(to, memory + at, (size_t)n);
+        }
+        to += n;
+    }
+}
+
+/* Elements that lie in staging: at once, or as many as the sink likes. */
+static resplit_status hand_over(rs_worker *worker, const rs_step *write, char *memory, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    int64_t items = run->sliced ? rs_run_sink_items(run) : INT64_MAX;
+    rs_slices slices;
+    rs_box slice;
+    rs_slices_init(&slices, problem->ndim, problem->target.order, &write->box, items);
+    while (rs_slices_next(&slices, &slice)) {
+        RS_TRY(run->sink(worker, write, &slice, memory, err));
+        memory += rs_box_volume(problem->ndim, &slice) * problem->itemsize;
+    }
+    return RESPLIT_OK;
+}
+
+/* Where a decoded block is to begin, so that it is written from there; NULL: behind the head that it is encoded with. */
+static char *place_for(const rs_worker *worker, const rs_block_file *from, const rs_step *write)
+{
+    const rs_run *run = worker->run;
+    rs_block_file to = {
+        .layout = &run->in_files, .stored = &write->stored, .offset = rs_array_block_offset(run->target, write->index)};
+    return rs_array_block_offset(from->array, from->index) > 0
+               ? NULL
+               : worker->staging[0] + rs_stored_room(from->array->most_stored)
+                     + rs_file_lead(rs_file_place(&to, &write->box));
+}
+
+/* From where it was decoded to. What stood before it, as it was stored, is free then. */
+static resplit_status unpack(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing, rs_cursor *reading,
+                             resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_step *write = &outgoing->step;
+    char *data, *place = place_for(worker, from, write);
+    RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], place, &data, reading, err));
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, from->stored, problem->itemsize, data);
+    outgoing->fingerprint = sum_up(run, &write->box, &view);
+    close_ranks(problem, from->stored, &write->box, data);
+    worker->before = rs_run_casts(run) ? 0 : data - worker->staging[0];
+    return hand_over(worker, write, data, err);
 }
 
 /* ---- Blocks that can only be read forwards ---- */
@@ -144,6 +208,7 @@ static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cu
     rc = rc != RESPLIT_OK         ? rc
          : run->problem->verbatim ? rs_block_copy(worker, &from, write, reading, err)
          : run->target->encoded   ? transcode(worker, &from, outgoing, reading, err)
+         : run->source->encoded   ? unpack(worker, &from, outgoing, reading, err)
                                   : copy_slices(worker, &from, outgoing, reading, err);
     rc = close_streams(worker, &s, rc, err);
     rs_files_put(&run->sources, &from, true);

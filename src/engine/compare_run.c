@@ -88,7 +88,8 @@ static resplit_status compare_unit(rs_worker *worker, const rs_step *step, const
 }
 
 /* The other array's block, decoded; outside the array both are what it is there. */
-static resplit_status compare_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+static resplit_status compare_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
+                                    uint64_t *fingerprint, resplit_error *err)
 {
     rs_run *run = worker->run;
     const comparison *c = run->sink_state;
@@ -105,7 +106,7 @@ static resplit_status compare_whole(rs_worker *worker, const rs_step *step, cons
     if (c->swap_size > 0) {
         swap_bytes(other, bytes, c->swap_size);
     }
-    const char *memory = rs_block_assemble(worker, step, pieces, other, worker->staging[0]);
+    const char *memory = rs_block_assemble(worker, step, pieces, other, worker->staging[0], fingerprint);
     if (memcmp(memory, other, (size_t)bytes) != 0) {
         count_different(run, &step->stored, memory, other);
     }

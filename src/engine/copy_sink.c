@@ -216,8 +216,9 @@ resplit_status rs_copy_long(rs_worker *worker, const rs_step *step, const rs_pie
 
 /* ---- Encoded --------------------------------------------------------------------------------- */
 
-resplit_status rs_copy_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+resplit_status rs_copy_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, uint64_t *fingerprint,
+                             resplit_error *err)
 {
     char *staging = worker->staging[worker->run->plan->kind == RS_PLAN_COPY ? 1 : 0];
-    return rs_block_write(worker, step, pieces, staging, err);
+    return rs_block_write(worker, step, pieces, staging, fingerprint, err);
 }

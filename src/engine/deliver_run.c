@@ -38,12 +38,13 @@ static resplit_status give_unit(rs_worker *worker, const rs_step *step, const rs
     return give(worker, box, memory, n * problem->itemsize, false, err);
 }
 
-static resplit_status give_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+static resplit_status give_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, uint64_t *fingerprint,
+                                 resplit_error *err)
 {
     const rs_run *run = worker->run;
     char *staging = worker->staging[run->plan->kind == RS_PLAN_COPY ? 1 : 0];
     int64_t n;
-    RS_TRY(rs_block_encode(worker, step, pieces, staging, &n, err));
+    RS_TRY(rs_block_encode(worker, step, pieces, staging, fingerprint, &n, err));
     worker->cursor.stored += n;
     return give(worker, &step->stored, staging, n, true, err);
 }

@@ -13,8 +13,10 @@ static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_bo
     return RESPLIT_OK;
 }
 
-static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
+                                   uint64_t *fingerprint, resplit_error *err)
 {
+    (void)fingerprint;                                                  /* the same */
     return forget(worker, step, &step->stored, pieces->view.base, err); /* as the plan counts it */
 }
 

@@ -22,8 +22,10 @@ static resplit_status put_unit(rs_worker *worker, const rs_step *step, const rs_
 }
 
 /* One piece is all of the block; of it, what is in the box. */
-static resplit_status put_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, resplit_error *err)
+static resplit_status put_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces, uint64_t *fingerprint,
+                                resplit_error *err)
 {
+    (void)fingerprint; /* the run is a copy, and took it */
     (void)err;
     return put(worker, &pieces->view, &step->box);
 }

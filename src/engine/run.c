@@ -264,12 +264,7 @@ static resplit_status hand_over(rs_worker *worker, const rs_step *step, const rs
 /* A block that is encoded as a whole. */
 static resplit_status hand_over_whole(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
 {
-    const rs_run *run = worker->run;
-    const rs_piece *pieces = outgoing->unit->pieces;
-    for (const rs_piece *piece = pieces; piece != NULL; piece = piece->next) {
-        outgoing->fingerprint = rs_fingerprint_add(outgoing->fingerprint, sum_up(run, &piece->view.box, &piece->view));
-    }
-    return run->whole_sink(worker, &outgoing->step, pieces, err);
+    return worker->run->whole_sink(worker, &outgoing->step, outgoing->unit->pieces, &outgoing->fingerprint, err);
 }
 
 rs_area rs_run_area(const rs_worker *worker)

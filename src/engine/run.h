@@ -99,9 +99,10 @@ typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_
 typedef resplit_status rs_long_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
                                     uint64_t *fingerprint, bool *done, resplit_error *err);
 
-/* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. */
+/* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. *fingerprint: what they hold is
+   added, if it is encoded or compared; NULL: nobody asks. */
 typedef resplit_status rs_whole_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
-                                     resplit_error *err);
+                                     uint64_t *fingerprint, resplit_error *err);
 
 struct rs_run {
     const rs_problem *problem;

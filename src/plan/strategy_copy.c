@@ -14,10 +14,10 @@ static bool has_same_cuts(const rs_axis *a, const rs_axis *b)
     return same;
 }
 
-/* What is decoded and then written as it is would be copied once more by hand: that is what units are for. */
+/* Whole blocks that are decoded are written from where they lie, so they cannot become longer there. */
 static bool applies(const rs_problem *problem)
 {
-    bool same = problem->target.atomic || !problem->source.atomic;
+    bool same = problem->target.atomic || !problem->source.atomic || problem->target.coding.item <= problem->itemsize;
     for (int d = 0; same && d < problem->ndim; d++) {
         same = has_same_cuts(&problem->source.axis[d], &problem->target.axis[d])
                && (problem->source.order[d] == problem->target.order[d] || problem->ndim == 1);

@@ -6,6 +6,7 @@ RESPLIT_FULL=1 for all of them.
 """
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -143,6 +144,51 @@ def test_only_the_codec_changes(run, tmp_path, codec):
     names = [c["name"] for c in metadata_of(tmp_path / "out.zarr")["codecs"]]
     assert names == ["bytes"] + ([codec.partition(":")[0]] if codec != "none" else [])
     check_readers(tmp_path / "out.zarr", values)
+
+
+PLAIN = {"zarr": ["--codec", "none"], "npy": ["--format", "npy"], "raw": ["--format", "raw"]}
+
+
+def read_plain(folder, kind, like, chunks):
+    """What is in blocks of the same grid, as NumPy reads them."""
+    if kind == "zarr":
+        return read(folder)
+    values = np.empty_like(like)
+    for cell in grid_cells(like.shape, chunks):
+        box = tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in zip(cell, chunks, like.shape))
+        path = next(folder.glob("_".join(map(str, cell)) + ".*"))
+        values[box] = np.load(path) if kind == "npy" else np.fromfile(path, like.dtype).reshape(values[box].shape)
+    return values
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+@pytest.mark.parametrize("shape, chunks", [((1024, 512), (256, 256)), ((700, 515), (256, 256)), ((19, 31, 7), (4, 6, 3)), ((5,), (8,))])
+def test_the_same_grid_is_decoded_where_it_is_written_from(run, tmp_path, shape, chunks, kind):
+    """Blocks inside and at the border of the array, long and short ones, one that is missing."""
+    values = sample(shape, "<u4")
+    values[tuple(slice(0, c) for c in chunks)] = 0
+    make(tmp_path / "in.zarr", values, chunks)
+    out = tmp_path / ("out.zarr" if kind == "zarr" else "out")
+    said = json.loads(run("plan", "in.zarr", out.name, "--chunks", written(chunks), *PLAIN[kind], "--json").stdout)
+    ragged = any(n % c for n, c in zip(shape, chunks))
+    assert (said["strategy"] == "copy") == (kind == "zarr" or not ragged) # other formats have shorter blocks at the border
+    run("in.zarr", out.name, "--chunks", written(chunks), *PLAIN[kind], *MEMORY)
+    assert equal(read_plain(out, kind, values, chunks), values)
+    if kind != "raw":
+        assert run("verify", "in.zarr", out.name, "--exact", "--memory", "8MiB").stdout == "equal\n"
+        assert run("verify", out.name, "in.zarr", "--exact", "--memory", "8MiB").stdout == "equal\n"
+
+
+@pytest.mark.parametrize("to, copied", [(">u4", True), ("uint8", True), ("float64", False)])
+def test_the_same_grid_in_another_type(run, tmp_path, to, copied):
+    """Cast where it lies, if it becomes no longer there."""
+    values = sample((768, 512), "<u4") % 200
+    make(tmp_path / "in.zarr", values, (256, 256))
+    more = ["--chunks", "256,256", "--format", "npy", "--to-dtype", to]
+    said = json.loads(run("plan", "in.zarr", "out", *more, "--json").stdout)
+    assert (said["strategy"] == "copy") == copied
+    run("in.zarr", "out", *more, *MEMORY)
+    assert equal(read_plain(tmp_path / "out", "npy", values.astype(to), (256, 256)), values.astype(to))
 
 
 # ---- v2 and v3 --------------------------------------------------------------------------------------------------
