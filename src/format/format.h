@@ -66,9 +66,12 @@ struct resplit_array {
     const rs_format *format;
     char *path; /* owned; NULL when only described, or in memory */
     rs_dtype dtype;
-    rs_layout layout;             /* the whole array; axes borrow from cuts */
-    char order;                   /* 'C' or 'F', the same as layout.order */
-    bool encoded;                 /* blocks are read and written whole, through the chain, as long as the grid is */
+    rs_layout layout; /* the whole array; axes borrow from cuts */
+    char order;       /* 'C' or 'F', the same as layout.order */
+    bool encoded;     /* blocks are read and written whole, through the chain, as long as the grid is */
+    bool exact_heads; /* of NIfTI that was opened: block files have, byte for byte, the heads that are made for them */
+    bool ome;         /* a target: a group that is an OME-Zarr image, and the array its level RS_OME_LEVEL */
+    bool turned;      /* a target: its axes are those of the source in another order */
     const char *memory;           /* borrowed; the first element of an array in memory; NULL: it is not */
     int64_t strides[RS_MAX_NDIM]; /* of such an array, in bytes; any sign */
     int64_t *cuts[RS_MAX_NDIM];   /* owned positions of uneven axes, else NULL */
@@ -95,13 +98,10 @@ struct resplit_array {
     struct resplit_array *files; /* owned; the grid of files, when blocks are parts of them; else NULL */
     int64_t stride;         /* blocks that are not encoded, several in a file: bytes from one to the next; else 0 */
     struct rs_nifti *nifti; /* owned; the header of the whole image that it is, or is a part of; NULL: not NIfTI */
-    bool exact_heads; /* of NIfTI that was opened: block files have, byte for byte, the heads that are made for them */
     struct rs_minc *minc;   /* owned; what is known of such an image; NULL: not MINC */
     struct rs_space *space; /* owned; where elements are, as Zarr metadata say; of a target: of its whole source, along
                                    the target's axes; NULL: nobody knows */
-    bool ome;               /* a target: a group that is an OME-Zarr image, and the array its level RS_OME_LEVEL */
-    bool turned;            /* a target: its axes are those of the source in another order */
-    int turn[RS_MAX_NDIM];  /* then, of each, which one of the source's it is */
+    int turn[RS_MAX_NDIM];  /* of a target that is turned: of each axis, which one of the source's it is */
     const struct resplit_array *of; /* of a source that is seen with its axes turned: the array itself; else NULL */
     const char *suffix;             /* of new blocks; NULL: the first of the format */
     rs_text notes;                  /* what is not kept, for the public view */
