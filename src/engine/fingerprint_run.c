@@ -16,7 +16,7 @@ static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_bo
 static resplit_status forget_whole(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
                                    uint64_t *fingerprint, resplit_error *err)
 {
-    (void)fingerprint;                                                  /* the same */
+    (void)fingerprint;                                                  /* the run is a copy, and took it */
     return forget(worker, step, &step->stored, pieces->view.base, err); /* as the plan counts it */
 }
 

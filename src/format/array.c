@@ -244,10 +244,10 @@ resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t st
     if (!encode) {
         RS_TRY(measure_packing(array, held, &packed, err));
     }
-    /* the planner counts bytes as the engine holds them: before a cast; decoded ones begin anywhere in a sector */
+    /* the planner counts bytes as the engine holds them: before a cast */
     array->layout.atomic = true;
     array->layout.coding = (rs_coding){
-        .staging = rs_stored_room(stored) + (rs_max(n, held) + 4095) / 4096 * 4096 + (encode ? 0 : 4096),
+        .staging = rs_coding_room(stored, rs_max(n, held), encode),
         .coder = coder,
         .seconds =
             scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),

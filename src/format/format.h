@@ -176,6 +176,12 @@ static inline int64_t rs_stored_room(int64_t bytes)
     return (bytes + 4095) / 4096 * 4096 + 2 * 4096;
 }
 
+/* The same with the elements behind them, of which decoded ones may begin anywhere in a sector: so they are written from there. */
+static inline int64_t rs_coding_room(int64_t stored, int64_t elements, bool encode)
+{
+    return rs_stored_room(stored) + (elements + 4095) / 4096 * 4096 + (encode ? 0 : 4096);
+}
+
 /* Why blocks cannot be decoded; NULL: they can. */
 const resplit_error *rs_array_opaque(const resplit_array *array);
 

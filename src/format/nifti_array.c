@@ -141,7 +141,7 @@ resplit_status rs_nifti_set_coding(resplit_array *array, bool encode, int64_t st
     }
     array->encoded = array->layout.atomic = true;
     array->layout.coding = (rs_coding){
-        .staging = rs_stored_room(stored) + (rs_max(bytes, held) + 4095) / 4096 * 4096,
+        .staging = rs_coding_room(stored, rs_max(bytes, held), encode),
         .coder = rs_coder_bytes(&array->chain, bytes, encode),
         .seconds =
             scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),
