@@ -145,6 +145,11 @@ static resplit_status unpack(rs_worker *worker, const rs_block_file *from, rs_ou
     const rs_problem *problem = run->problem;
     const rs_step *write = &outgoing->step;
     char *data, *place = place_for(worker, from, write);
+    int64_t n = rs_box_volume(problem->ndim, from->stored) * problem->itemsize;
+    if (place != NULL && place + n > worker->staging[0] + run->plan->staging_bytes) {
+        return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for a block of %lld",
+                       (long long)run->plan->staging_bytes, (long long)n);
+    }
     RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], place, &data, reading, err));
     rs_view view = rs_view_of(problem->ndim, problem->source.order, from->stored, problem->itemsize, data);
     outgoing->fingerprint = sum_up(run, &write->box, &view);

@@ -537,3 +537,11 @@ def test_one_pass_where_it_fits(run, tmp_path):
                     "--memory", "6MiB")
     check_counts(done)
     check_grid(tmp_path / "part", data[50:190, 3:150, 20:110], (70, 80, 50), "{0}_{1}_{2}.nii")
+
+
+def test_a_compressed_pair_is_decoded_where_a_single_file_has_its_elements(run, tmp_path):
+    """Whole sectors of elements, which begin behind a head in the target and have none in the source."""
+    voxels = np.random.default_rng(1).integers(0, 9999, (128, 128, 64), dtype=np.int16)
+    nib.save(nib.Nifti1Pair(voxels, np.eye(4)), tmp_path / "in.img.gz")
+    run("in.img.gz", "out.nii", "--memory", "64MiB", "--quiet")
+    assert (np.asarray(nib.load(tmp_path / "out.nii").dataobj) == voxels).all()
