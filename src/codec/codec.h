@@ -15,7 +15,6 @@
 #define RS_CODEC_H
 
 #include "base/json.h"
-#include "base/seats.h"
 
 enum { RS_MAX_STAGES = 8, RS_BY_HDF5 = 1 /* a version, for codecs that only HDF5 has, too */ };
 
@@ -108,9 +107,6 @@ int64_t rs_coder_bytes(const rs_chain *chain, int64_t n, bool encode);
 /* For one thread, one direction, and blocks of exactly `n` bytes of elements. Borrows the chain. */
 resplit_status rs_coder_new(const rs_chain *chain, int64_t n, bool encode, rs_coder **out, resplit_error *err);
 void rs_coder_free(rs_coder *coder);
-
-/* Coding waits for one of these seats, which others of the same run want too. */
-void rs_coder_share(rs_coder *coder, rs_seats *seats);
 
 /* The next block has `n` bytes of elements: no more than the coder was made for. */
 void rs_coder_fit(rs_coder *coder, int64_t n);

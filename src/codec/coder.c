@@ -25,7 +25,6 @@ typedef struct group {
 struct rs_coder {
     const rs_chain *chain;
     bool encode;
-    rs_seats *seats; /* borrowed; may be NULL */
     int n_groups;
     group groups[RS_MAX_STAGES];
     int64_t size[RS_MAX_STAGES + 1];  /* the most that goes into a stage; the last one: that comes out of the chain */
@@ -131,11 +130,6 @@ void rs_coder_fit(rs_coder *coder, int64_t n)
     }
 }
 
-void rs_coder_share(rs_coder *coder, rs_seats *seats)
-{
-    coder->seats = seats;
-}
-
 void rs_coder_free(rs_coder *coder)
 {
     if (coder == NULL) {
@@ -192,7 +186,7 @@ static resplit_status encode_group(rs_coder *coder, const group *g, const uint8_
     return RESPLIT_OK;
 }
 
-static resplit_status encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
+resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
 {
     const uint8_t *at = in;
     int64_t n = coder->size[0];
@@ -206,14 +200,6 @@ static resplit_status encode(rs_coder *coder, const void *in, void *out, int64_t
     }
     *n_out = n;
     return RESPLIT_OK;
-}
-
-resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err)
-{
-    rs_seats_take(coder->seats);
-    resplit_status rc = encode(coder, in, out, n_out, err);
-    rs_seats_leave(coder->seats);
-    return rc;
 }
 
 /* ---- Decoding ---------------------------------------------------------------------------------- */
@@ -337,11 +323,7 @@ static resplit_status decode_skipping(rs_coder *coder, uint32_t skip, const void
 resplit_status rs_decode_skipping(rs_coder *coder, uint32_t skip, const void *in, int64_t n_in, void *out,
                                   resplit_error *err)
 {
-    rs_seats_take(coder->seats);
-    resplit_status rc =
-        skip == 0 ? decode(coder, in, n_in, out, err) : decode_skipping(coder, skip, in, n_in, out, err);
-    rs_seats_leave(coder->seats);
-    return rc;
+    return skip == 0 ? decode(coder, in, n_in, out, err) : decode_skipping(coder, skip, in, n_in, out, err);
 }
 
 resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err)

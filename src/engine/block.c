@@ -65,43 +65,98 @@ static resplit_status say_where(const rs_block_file *file, resplit_status rc, re
                    why.message);
 }
 
-resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *file, char *staging, char *place,
-                             char **data, rs_cursor *cursor, resplit_error *err)
-{
-    int64_t n = element_bytes(file), head = rs_array_block_offset(file->array, file->index);
+/* What is computed of a block that was read, and its outcome. */
+typedef struct decoding {
+    rs_worker *worker;
+    rs_coder *decoder;
+    const rs_block_file *file;
     rs_place at;
-    rs_cursor moved = {.next = -1};
-    bytes b;
-    char *stored, *area = staging + rs_stored_room(file->array->most_stored);
-    *data = place != NULL ? place : area + head;
-    cursor->seeks++;
-    cursor->bytes += n;
-    RS_TRY(locate(file, &at, err));
-    if (at.missing) {
-        rs_fill(*data, n, file->array->fill, file->layout->itemsize);
+    const char *stored;
+    char *area; /* for head and elements, where the elements are wanted elsewhere */
+    char *data;
+    rs_block_use *use;
+    void *payload;
+    resplit_error *err;
+    resplit_status rc;
+} decoding;
+
+static resplit_status decode(const decoding *d, int64_t head, int64_t n)
+{
+    if (d->at.missing) {
+        rs_fill(d->data, n, d->file->array->fill, d->file->layout->itemsize);
         return RESPLIT_OK;
     }
-    if (at.fetched) {
-        rs_fill(*data, n, file->array->fill, file->layout->itemsize);
-        return say_where(file, rs_array_fetch(file->array, file->index, *data, err), err);
+    if (d->at.fetched) {
+        return RESPLIT_OK;
     }
-    if (at.memory != NULL) {
-        return say_where(file, rs_decode(decoder, at.memory, at.bytes, *data, err), err);
+    if (d->at.memory == NULL) {
+        rs_coder_fit(d->decoder, head + n);
     }
-    if (at.bytes > file->array->most_stored) {
+    char *out = head > 0 && d->at.memory == NULL ? d->area : d->data;
+    RS_TRY(rs_decode_skipping(d->decoder, d->at.skip, d->stored, d->at.bytes, out, d->err));
+    if (out != d->data && d->data != d->area + head) { /* the head is not wanted there */
+        memcpy(d->data, d->area + head, (size_t)n);
+    }
+    return RESPLIT_OK;
+}
+
+static void decode_and_use(void *what)
+{
+    decoding *d = what;
+    d->rc = decode(d, rs_array_block_offset(d->file->array, d->file->index), element_bytes(d->file));
+    if (d->rc == RESPLIT_OK && d->use != NULL) {
+        d->use(d->worker, d->data, d->payload);
+    }
+}
+
+/* The stored bytes, into staging; or elements, where only a library can read them. */
+static resplit_status fetch(decoding *d, char *staging, rs_cursor *cursor, resplit_error *err)
+{
+    const rs_block_file *file = d->file;
+    const resplit_array *array = file->array;
+    rs_cursor moved = {.next = -1};
+    char *stored;
+    bytes b;
+    if (d->at.fetched) {
+        rs_fill(d->data, element_bytes(file), array->fill, file->layout->itemsize);
+        return say_where(file, rs_array_fetch(array, file->index, d->data, err), err);
+    }
+    if (d->at.missing || d->at.memory != NULL) {
+        d->stored = d->at.memory;
+        return RESPLIT_OK;
+    }
+    if (d->at.bytes > array->most_stored) {
         return rs_fail(err, RESPLIT_EIO, "'%s' has grown since it was opened: a block of %lld bytes", file->path,
-                       (long long)at.bytes);
+                       (long long)d->at.bytes);
     }
-    bytes_init(&b, at.bytes);
-    rs_block_file raw = as_bytes(file, &b, at.offset);
-    RS_TRY(rs_file_read_box(io, &raw, &b.box, staging, &stored, &moved, err));
-    cursor->stored += at.bytes;
-    rs_coder_fit(decoder, head + n);
-    resplit_status rc = rs_decode_skipping(decoder, at.skip, stored, at.bytes, head > 0 ? area : *data, err);
-    if (rc == RESPLIT_OK && head > 0 && place != NULL) { /* the head is not wanted there */
-        memcpy(place, area + head, (size_t)n);
-    }
-    return say_where(file, rc, err);
+    bytes_init(&b, d->at.bytes);
+    rs_block_file raw = as_bytes(file, &b, d->at.offset);
+    RS_TRY(rs_file_read_box(&d->worker->io, &raw, &b.box, staging, &stored, &moved, err));
+    d->stored = stored;
+    cursor->stored += d->at.bytes;
+    return RESPLIT_OK;
+}
+
+resplit_status rs_block_read(rs_worker *worker, rs_coder *decoder, const rs_block_file *file, char *staging,
+                             char *place, rs_block_use *use, void *payload, char **data, rs_cursor *cursor,
+                             resplit_error *err)
+{
+    char *area = staging + rs_stored_room(file->array->most_stored);
+    *data = place != NULL ? place : area + rs_array_block_offset(file->array, file->index);
+    decoding d = {.worker = worker,
+                  .decoder = decoder,
+                  .file = file,
+                  .area = area,
+                  .data = *data,
+                  .use = use,
+                  .payload = payload,
+                  .err = err};
+    cursor->seeks++;
+    cursor->bytes += element_bytes(file);
+    RS_TRY(locate(file, &d.at, err));
+    RS_TRY(fetch(&d, staging, cursor, err));
+    rs_mill_do(&worker->run->mill, decode_and_use, &d);
+    return say_where(file, d.rc, err);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -263,22 +318,33 @@ static bool is_empty(const rs_run *run, const char *elements, int64_t n)
            && rs_is_filled(elements, n, target->fill, target->dtype.itemsize);
 }
 
-resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
-                               uint64_t *fingerprint, int64_t *n_stored, resplit_error *err)
+/* What is computed of a block that is to be written, and its outcome. */
+typedef struct encoding {
+    rs_worker *worker;
+    const rs_step *step;
+    const rs_piece *pieces;
+    char *staging;
+    uint64_t *fingerprint;
+    int64_t n_stored;
+    resplit_error *err;
+    resplit_status rc;
+} encoding;
+
+static resplit_status encode(encoding *e)
 {
+    rs_worker *worker = e->worker;
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
-    int64_t items = rs_box_volume(run->problem->ndim, &step->stored), n = items * target->dtype.itemsize;
-    int64_t head = rs_array_block_offset(target, step->index);
-    char *area = staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
-    char *elements = rs_block_assemble(worker, step, pieces, NULL, place, fingerprint);
+    int64_t items = rs_box_volume(run->problem->ndim, &e->step->stored), n = items * target->dtype.itemsize;
+    int64_t head = rs_array_block_offset(target, e->step->index);
+    char *area = e->staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
+    char *elements = rs_block_assemble(worker, e->step, e->pieces, NULL, place, e->fingerprint);
     worker->cursor.seeks++;
     worker->cursor.bytes += items * run->problem->itemsize;
     if (rs_run_casts(run)) {
-        cast_block(worker, step, elements, place);
+        cast_block(worker, e->step, elements, place);
         elements = place;
     }
-    *n_stored = 0;
     if (is_empty(run, elements, n)) {
         return RESPLIT_OK;
     }
@@ -286,10 +352,26 @@ resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_
         memcpy(place, elements, (size_t)n);
         elements = place;
     }
-    RS_TRY(put_head(target, step->index, head, area, err));
+    RS_TRY(put_head(target, e->step->index, head, area, e->err));
     rs_coder_fit(worker->encoder, head + n);
-    *n_stored = head + n;
-    return rs_encode(worker->encoder, elements - head, staging, n_stored, err);
+    e->n_stored = head + n;
+    return rs_encode(worker->encoder, elements - head, e->staging, &e->n_stored, e->err);
+}
+
+static void encode_it(void *what)
+{
+    encoding *e = what;
+    e->rc = encode(e);
+}
+
+resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
+                               uint64_t *fingerprint, int64_t *n_stored, resplit_error *err)
+{
+    encoding e = {
+        .worker = worker, .step = step, .pieces = pieces, .staging = staging, .fingerprint = fingerprint, .err = err};
+    rs_mill_do(&worker->run->mill, encode_it, &e);
+    *n_stored = e.n_stored;
+    return e.rc;
 }
 
 resplit_status rs_block_write(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,

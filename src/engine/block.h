@@ -12,12 +12,16 @@
 
 #include "engine/run.h"
 
+/* What becomes of a decoded block. */
+typedef void rs_block_use(rs_worker *worker, char *data, void *payload);
+
 /*
  * Reads and decodes the block `file`, in the layout's order, `stored` long. Into `place`, or into staging when that is NULL;
- * *data says where.
+ * *data says where. `use` is called by who has decoded it, while it is in a cache; NULL: nothing is done with it.
  */
-resplit_status rs_block_read(rs_io *io, rs_coder *decoder, const rs_block_file *file, char *staging, char *place,
-                             char **data, rs_cursor *cursor, resplit_error *err);
+resplit_status rs_block_read(rs_worker *worker, rs_coder *decoder, const rs_block_file *file, char *staging,
+                             char *place, rs_block_use *use, void *payload, char **data, rs_cursor *cursor,
+                             resplit_error *err);
 
 /*
  * The target block of a step in one place, in its order and as long as it is stored: where its only piece is, if that is all of

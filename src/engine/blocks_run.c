@@ -69,24 +69,33 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     return RESPLIT_OK;
 }
 
-/* All of the block at once; what lies outside the array has no meaning, so it has no part in the fingerprint. */
+/* A block that was decoded, and its fingerprint; what lies outside the array has no meaning, so it has no part in that. */
+typedef struct decoded {
+    const rs_box *stored, *box;
+    bool together; /* what lies in the array is wanted without gaps */
+    uint64_t fingerprint;
+} decoded;
+
+static void look_through(rs_worker *worker, char *data, void *payload);
+
+/* All of the block at once. */
 static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing, rs_cursor *reading,
                                 resplit_error *err)
 {
     const rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     const rs_step *write = &outgoing->step;
-    const rs_box *box = run->source->encoded ? from->stored : &write->box;
+    bool encoded = run->source->encoded; /* else it is summed up when it is encoded */
+    const rs_box *box = encoded ? from->stored : &write->box;
+    decoded d = {.stored = from->stored, .box = &write->box};
     rs_piece piece = {.next = NULL};
     char *data;
-    if (run->source->encoded) {
-        RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], NULL, &data, reading, err));
-    } else {
-        RS_TRY(read_slice(worker, from, box, &data, reading, err));
-    }
+    RS_TRY(encoded ? rs_block_read(worker, worker->decoder, from, worker->staging[0], NULL, look_through, &d, &data,
+                                   reading, err)
+                   : read_slice(worker, from, box, &data, reading, err));
     piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
-    outgoing->fingerprint = sum_up(run, &write->box, &piece.view);
-    return run->whole_sink(worker, write, &piece, NULL, err);
+    outgoing->fingerprint = d.fingerprint;
+    return run->whole_sink(worker, write, &piece, encoded ? NULL : &outgoing->fingerprint, err);
 }
 
 /* What of a block lies in the array, moved together to its beginning. */
@@ -106,6 +115,18 @@ static void close_ranks(const rs_problem *problem, const rs_box *stored, const r
             memmove(to, memory + at, (size_t)n);
         }
         to += n;
+    }
+}
+
+static void look_through(rs_worker *worker, char *data, void *payload)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    decoded *d = payload;
+    rs_view view = rs_view_of(problem->ndim, problem->source.order, d->stored, problem->itemsize, data);
+    d->fingerprint = sum_up(run, d->box, &view);
+    if (d->together) {
+        close_ranks(problem, d->stored, d->box, data);
     }
 }
 
@@ -150,10 +171,10 @@ static resplit_status unpack(rs_worker *worker, const rs_block_file *from, rs_ou
         return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for a block of %lld",
                        (long long)run->plan->staging_bytes, (long long)n);
     }
-    RS_TRY(rs_block_read(&worker->io, worker->decoder, from, worker->staging[0], place, &data, reading, err));
-    rs_view view = rs_view_of(problem->ndim, problem->source.order, from->stored, problem->itemsize, data);
-    outgoing->fingerprint = sum_up(run, &write->box, &view);
-    close_ranks(problem, from->stored, &write->box, data);
+    decoded d = {.stored = from->stored, .box = &write->box, .together = true};
+    RS_TRY(
+        rs_block_read(worker, worker->decoder, from, worker->staging[0], place, look_through, &d, &data, reading, err));
+    outgoing->fingerprint = d.fingerprint;
     worker->before = rs_run_casts(run) ? 0 : data - worker->staging[0];
     return hand_over(worker, write, data, err);
 }

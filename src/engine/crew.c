@@ -10,7 +10,7 @@
 #include <time.h>
 
 enum {
-    STACK_BYTES = 128 << 10, /* of a worker: some calls deep, with paths and sentences on it */
+    STACK_BYTES = 128 << 10, /* of a worker, and of a miller: some calls deep, with paths and sentences on it */
     THEIR_STACK = 4 << 20,   /* where it calls the caller; of which only what is used is there */
     REPORT_MS = 50,
     STEADY = 4 << 20, /* bytes that a second worker must have to do */
@@ -26,6 +26,7 @@ enum {
 _Static_assert(FIRST + 2 * PLACES <= RS_FIXED_BYTES, "RS_FIXED_BYTES is too small");
 _Static_assert(FIRST + OTHER + 3 * MANY_PLACES <= RS_FIXED_BYTES + RS_WORKER_BYTES, "both are too small for two");
 _Static_assert(OTHER + MANY_PLACES <= RS_WORKER_BYTES, "RS_WORKER_BYTES is too small");
+_Static_assert(STACK_BYTES + sizeof(pthread_t) <= RS_MILLER_BYTES, "RS_MILLER_BYTES is too small");
 
 int64_t rs_run_staging_items(const rs_run *run)
 {
@@ -63,11 +64,11 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
 }
 
-/* Half as many again as there are processors: one that has to wait for memory leaves none idle. */
-static int count_seats(void)
+/* One for each processor, where somebody is left to move bytes meanwhile. */
+static int count_millers(const rs_run *run)
 {
     int n = rs_system_processors();
-    return n + (n + 1) / 2;
+    return rs_problem_coder(run->problem) > 0 && !run->problem->verbatim && run->n_workers > n ? n : 0;
 }
 
 static resplit_status begin_coders(rs_run *run, rs_worker *worker, resplit_error *err)
@@ -80,14 +81,7 @@ static resplit_status begin_coders(rs_run *run, rs_worker *worker, resplit_error
         && !run->only_reads) { /* a target that is only compared with is decoded */
         RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
     }
-    RS_TRY(run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK);
-    rs_coder *all[] = {worker->decoder, worker->encoder, worker->packer, worker->unpacker};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i] != NULL) {
-            rs_coder_share(all[i], &run->seats);
-        }
-    }
-    return RESPLIT_OK;
+    return run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK;
 }
 
 /* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
@@ -121,7 +115,6 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     run->targets.other = &run->sources;
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
-    rs_seats_init(&run->seats, count_seats());
     run->together = (rs_together){.lock = &run->lock, .change = &run->change};
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
                         run->source->dtype.byteorder == '>',
@@ -156,7 +149,6 @@ static void add_losses(resplit_losses *sum, const resplit_losses *more)
 void rs_run_end(rs_run *run)
 {
     (void)rs_files_release(&run->sources, NULL);
-    rs_seats_destroy(&run->seats);
     (void)pthread_cond_destroy(&run->change);
     (void)pthread_mutex_destroy(&run->lock);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
@@ -228,6 +220,7 @@ resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_err
     if (small) {
         (void)pthread_attr_setstacksize(&attributes, run->hands_over ? THEIR_STACK : STACK_BYTES);
     }
+    rs_mill_start(&run->mill, count_millers(run), STACK_BYTES);
     /* fewer workers than wanted are enough */
     while (n < run->n_workers
            && pthread_create(&run->workers[n].thread, small ? &attributes : NULL, work, &run->workers[n]) == 0) {
@@ -237,6 +230,7 @@ resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_err
     for (int i = 1; i < n; i++) {
         (void)pthread_join(run->workers[i].thread, NULL);
     }
+    rs_mill_stop(&run->mill);
     if (n > 1 && !run->failed) { /* others may have ended after the one that reports */
         (void)pthread_mutex_lock(&run->lock);
         rs_run_report(&run->workers[0]);

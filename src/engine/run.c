@@ -136,15 +136,28 @@ static resplit_status fill_slice(rs_worker *worker, char *place, char **data)
     return RESPLIT_OK;
 }
 
-/* To the units that wait for it, and to the temporary file. */
-static resplit_status distribute(rs_worker *worker, char *data, uint64_t *fingerprint, resplit_error *err)
+/* Where a slice is: in its unit already, or still to be copied. */
+typedef struct arrival {
+    char *place; /* NULL: the latter */
+    uint64_t fingerprint;
+} arrival;
+
+/* To the units that wait for it. */
+static void take_in(rs_worker *worker, char *data, void *payload)
+{
+    arrival *a = payload;
+    if (a->place != NULL) {
+        a->fingerprint = sum_slice(worker, a->place);
+    } else if (worker->job.any_wanted) {
+        scatter(worker, data, &a->fingerprint);
+    }
+}
+
+/* And to the temporary file. */
+static resplit_status leave_out(rs_worker *worker, char *data, uint64_t *fingerprint, resplit_error *err)
 {
     const rs_run *run = worker->run;
     const rs_job *job = &worker->job;
-    scatter(worker, data, fingerprint);
-    if (job->n_groups == 0) {
-        return RESPLIT_OK;
-    }
     rs_view view =
         rs_view_of(run->problem->ndim, run->problem->source.order, &job->slice, run->problem->itemsize, data);
     return rs_spill_out(worker, &view, is_resumed(run), fingerprint, err);
@@ -194,21 +207,22 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     rs_stream *stream = worker->run->stream;
     bool anywhere = file.direct < 0 || encoded || stream != NULL; /* direct reads want sectors */
     char *place = anywhere ? find_straight(worker->run, job) : NULL;
+    arrival a = {.place = place};
     data = worker->staging[0];
     resplit_status rc =
         stream != NULL
             ? rs_stream_read(stream, job->turn, &file, &job->slice, place != NULL ? place : data, &job->cursor, err)
-        : encoded
-            ? rs_block_read(&worker->io, worker->decoder, &file, worker->staging[0], place, &data, &job->cursor, err)
+        : encoded ? rs_block_read(worker, worker->decoder, &file, data, place, take_in, &a, &data, &job->cursor, err)
         : file.missing ? fill_slice(worker, place, &data)
         : place != NULL
             ? read_straight(worker, &file, place, err)
             : rs_file_read_box(&worker->io, &file, &job->slice, worker->staging[0], &data, &job->cursor, err);
     rs_files_put(&worker->run->sources, &file, false);
-    if (rc == RESPLIT_OK && place != NULL) {
-        *fingerprint = sum_slice(worker, place);
+    if (rc == RESPLIT_OK && !encoded) {
+        take_in(worker, data, &a);
     }
-    return rc == RESPLIT_OK && job->any_wanted && place == NULL ? distribute(worker, data, fingerprint, err) : rc;
+    *fingerprint = a.fingerprint;
+    return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, fingerprint, err) : rc;
 }
 
 static resplit_status do_read(rs_worker *worker, resplit_error *err)

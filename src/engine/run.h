@@ -16,6 +16,7 @@
 #ifndef RS_RUN_H
 #define RS_RUN_H
 
+#include "base/mill.h"
 #include "engine/files.h"
 #include "engine/journal.h"
 #include "engine/pending.h"
@@ -131,7 +132,7 @@ struct rs_run {
     int n_workers;
     const char *io_name;
 
-    rs_seats seats; /* of workers that code */
+    rs_mill mill; /* where blocks are coded */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t change;

@@ -199,6 +199,29 @@ static int64_t room_in(const rs_worker *worker, int area, const char *from)
     return worker->staging[area] + worker->run->plan->staging_bytes - from;
 }
 
+/* A stretch that is packed, or unpacked, and the outcome. */
+typedef struct packing {
+    rs_coder *coder;
+    char *in, *out;
+    int64_t n_in, n_out;
+    resplit_error *err;
+    resplit_status rc;
+} packing;
+
+static void pack(void *what)
+{
+    packing *p = what;
+    rs_coder_fit(p->coder, p->n_in);
+    p->rc = rs_encode(p->coder, p->in, p->out, &p->n_out, p->err);
+}
+
+static void unpack(void *what)
+{
+    packing *p = what;
+    rs_coder_fit(p->coder, p->n_out);
+    p->rc = rs_decode(p->coder, p->in, p->n_in, p->out, p->err);
+}
+
 /* Behind what its group has. */
 static resplit_status pack_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
 {
@@ -214,8 +237,10 @@ static resplit_status pack_stretch(rs_worker *worker, gathering *g, int64_t grou
         return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for %lld packed ones",
                        (long long)run->plan->staging_bytes, (long long)most);
     }
-    rs_coder_fit(worker->packer, g->n);
-    RS_TRY(rs_encode(worker->packer, g->bytes, g->packed, &place->n, err));
+    packing p = {.coder = worker->packer, .in = g->bytes, .n_in = g->n, .out = g->packed, .err = err};
+    rs_mill_do(&run->mill, pack, &p);
+    RS_TRY(p.rc);
+    place->n = p.n_out;
     (void)pthread_mutex_lock(&run->lock);
     place->at = s->end[group];
     s->end[group] += round_up(s, place->n);
@@ -302,11 +327,12 @@ resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err)
     RS_TRY(flush(worker, &b, err));
     job->cursor.seeks++;
     job->cursor.bytes += job->temp_bytes;
+    packing p = {
+        .coder = worker->unpacker, .in = stored, .n_in = place.n, .out = *data, .n_out = job->temp_bytes, .err = err};
     if (packed) {
-        rs_coder_fit(worker->unpacker, job->temp_bytes);
-        RS_TRY(rs_decode(worker->unpacker, stored, place.n, *data, err));
+        rs_mill_do(&worker->run->mill, unpack, &p);
     }
-    return RESPLIT_OK;
+    return p.rc;
 }
 
 resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err)

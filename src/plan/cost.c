@@ -231,10 +231,11 @@ int64_t rs_plan_charge(int64_t bytes, int64_t n)
     return rs_add_most(bytes, rs_add_most(rs_mul_most(pages, 4096), rs_mul_most(rs_add_most(n, 1), RS_PIECE_BYTES)));
 }
 
-/* Of one worker. */
+/* Of one worker, with its share of those who compute for it. */
 static int64_t coder_bytes(const rs_problem *problem, const rs_plan *plan)
 {
-    return rs_add_most(rs_problem_coder(problem), plan->spill.packed ? problem->source.coding.packer : 0);
+    int64_t coder = rs_problem_coder(problem), packer = plan->spill.packed ? problem->source.coding.packer : 0;
+    return coder > 0 ? rs_add_most(rs_add_most(coder, packer), RS_MILLER_BYTES) : packer;
 }
 
 /* The same: its areas, and its codecs. */

@@ -224,6 +224,9 @@ enum {
     RS_MOST_WORKERS = 64,        /* and at most */
     RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
+    RS_MILLER_BYTES =
+        132
+        << 10, /* of each, where blocks are coded: somebody who computes for it, of whom there are not more than workers */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mill.c - a queue of what is to be computed, and threads that take from it. */
+#include "base/mill.h"
+
+#include <stdlib.h>
+
+/* Lies where its owner waits for it. */
+typedef struct rs_mill_task {
+    void (*work)(void *what);
+    void *what;
+    bool done;
+    pthread_cond_t end;
+    struct rs_mill_task *next;
+} task;
+
+/* With the lock. NULL: it ends. */
+static task *take(rs_mill *mill)
+{
+    while (mill->first == NULL && !mill->ends) {
+        (void)pthread_cond_wait(&mill->change, &mill->lock);
+    }
+    task *t = mill->first;
+    if (t != NULL) {
+        mill->first = t->next;
+        mill->last = mill->first != NULL ? mill->last : &mill->first;
+    }
+    return t;
+}
+
+static void *grind(void *argument)
+{
+    rs_mill *mill = argument;
+    task *t;
+    (void)pthread_mutex_lock(&mill->lock);
+    while ((t = take(mill)) != NULL) {
+        (void)pthread_mutex_unlock(&mill->lock);
+        t->work(t->what);
+        (void)pthread_mutex_lock(&mill->lock);
+        t->done = true;
+        (void)pthread_cond_signal(&t->end); /* with the lock: its owner takes it away as soon as it can */
+    }
+    (void)pthread_mutex_unlock(&mill->lock);
+    return NULL;
+}
+
+void rs_mill_start(rs_mill *mill, int n_millers, size_t stack_bytes)
+{
+    pthread_attr_t attributes;
+    *mill = (rs_mill){.last = &mill->first};
+    (void)pthread_mutex_init(&mill->lock, NULL);
+    (void)pthread_cond_init(&mill->change, NULL);
+    mill->millers = n_millers > 0 ? calloc((size_t)n_millers, sizeof *mill->millers) : NULL;
+    if (mill->millers == NULL || pthread_attr_init(&attributes) != 0) {
+        return;
+    }
+    (void)pthread_attr_setstacksize(&attributes, stack_bytes);
+    while (mill->n_millers < n_millers
+           && pthread_create(&mill->millers[mill->n_millers], &attributes, grind, mill) == 0) {
+        mill->n_millers++;
+    }
+    (void)pthread_attr_destroy(&attributes);
+}
+
+void rs_mill_stop(rs_mill *mill)
+{
+    (void)pthread_mutex_lock(&mill->lock);
+    mill->ends = true;
+    (void)pthread_cond_broadcast(&mill->change);
+    (void)pthread_mutex_unlock(&mill->lock);
+    for (int i = 0; i < mill->n_millers; i++) {
+        (void)pthread_join(mill->millers[i], NULL);
+    }
+    free(mill->millers);
+    (void)pthread_cond_destroy(&mill->change);
+    (void)pthread_mutex_destroy(&mill->lock);
+}
+
+void rs_mill_do(rs_mill *mill, void (*work)(void *what), void *what)
+{
+    task t = {.work = work, .what = what};
+    if (mill->n_millers == 0) {
+        work(what);
+        return;
+    }
+    (void)pthread_cond_init(&t.end, NULL);
+    (void)pthread_mutex_lock(&mill->lock);
+    *mill->last = &t;
+    mill->last = &t.next;
+    (void)pthread_cond_signal(&mill->change);
+    while (!t.done) {
+        (void)pthread_cond_wait(&t.end, &mill->lock);
+    }
+    (void)pthread_mutex_unlock(&mill->lock);
+    (void)pthread_cond_destroy(&t.end);
+}
