@@ -279,8 +279,7 @@ void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak,
     int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
     int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
     int64_t worker = RS_WORKER_BYTES + coder_bytes(problem, plan); /* beside staging; the first has no stack of ours */
-    int64_t coding = plan->kind == RS_PLAN_COPY ? RS_RECODING_WORKERS : RS_CODING_WORKERS;
-    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(coding, plan->crew) : RS_DISK_WORKERS;
+    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(RS_CODING_WORKERS, plan->crew) : RS_DISK_WORKERS;
     int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most, left / rs_plan_workers(problem, plan, 1)));
     /* beyond what is fair, staging shares with what is read ahead */
     int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);

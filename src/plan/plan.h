@@ -220,9 +220,8 @@ enum {
     RS_LONG_PIECE = 64 << 10,    /* worth a record of its own, and to be gathered */
     RS_DISK_WORKERS = 16,        /* keep any disk busy, however few the processors, while some of them copy */
     RS_CODING_WORKERS = 8,       /* where blocks are decoded or encoded, at least, */
-    RS_RECODING_WORKERS = 12,    /* in a copy, where each reads, codes and writes in turn, */
     RS_MOST_WORKERS = 64,        /* and at most */
-    RS_GOOD_WORKERS = 6,         /* fewer leave processors or the disk idle */
+    RS_GOOD_WORKERS = 8,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
     RS_MILLER_BYTES =
         132
