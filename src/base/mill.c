@@ -2,14 +2,14 @@
 /* mill.c - a queue of what is to be computed, and threads that take from it. */
 #include "base/mill.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 
 /* Lies where its owner waits for it. */
 typedef struct rs_mill_task {
     void (*work)(void *what);
     void *what;
-    bool done;
-    pthread_cond_t end;
+    sem_t done; /* without the lock: who wakes up would wait for that, and go to sleep again */
     struct rs_mill_task *next;
 } task;
 
@@ -35,9 +35,8 @@ static void *grind(void *argument)
     while ((t = take(mill)) != NULL) {
         (void)pthread_mutex_unlock(&mill->lock);
         t->work(t->what);
+        (void)sem_post(&t->done); /* from here on it is gone */
         (void)pthread_mutex_lock(&mill->lock);
-        t->done = true;
-        (void)pthread_cond_signal(&t->end); /* with the lock: its owner takes it away as soon as it can */
     }
     (void)pthread_mutex_unlock(&mill->lock);
     return NULL;
@@ -82,14 +81,13 @@ void rs_mill_do(rs_mill *mill, void (*work)(void *what), void *what)
         work(what);
         return;
     }
-    (void)pthread_cond_init(&t.end, NULL);
+    (void)sem_init(&t.done, 0, 0);
     (void)pthread_mutex_lock(&mill->lock);
     *mill->last = &t;
     mill->last = &t.next;
-    (void)pthread_cond_signal(&mill->change);
-    while (!t.done) {
-        (void)pthread_cond_wait(&t.end, &mill->lock);
-    }
     (void)pthread_mutex_unlock(&mill->lock);
-    (void)pthread_cond_destroy(&t.end);
+    (void)pthread_cond_signal(&mill->change);
+    while (sem_wait(&t.done) != 0) { /* a signal came */
+    }
+    (void)sem_destroy(&t.done);
 }
