@@ -304,6 +304,8 @@ YMM_INLINE __m256i add_row_ymm(const rs_plane *p, const char *from, int size, bo
         const char *at = from + i * size;
         if (woven) { /* short streams, which the machine does not foresee */
             __builtin_prefetch(at + ahead + i / 4 % (8 / size) * p->weave);
+        } else {
+            __builtin_prefetch(at + 2048);
         }
         add_4(&sum, _mm256_shuffle_epi8(load_step(p, at, size, woven), order), p->weights + i);
     }
