@@ -69,35 +69,6 @@ static resplit_status copy_slices(rs_worker *worker, const rs_block_file *from, 
     return RESPLIT_OK;
 }
 
-/* A block that was decoded, and its fingerprint; what lies outside the array has no meaning, so it has no part in that. */
-typedef struct decoded {
-    const rs_box *stored, *box;
-    bool together; /* what lies in the array is wanted without gaps */
-    uint64_t fingerprint;
-} decoded;
-
-static void look_through(rs_worker *worker, char *data, void *payload);
-
-/* All of the block at once. */
-static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing, rs_cursor *reading,
-                                resplit_error *err)
-{
-    const rs_run *run = worker->run;
-    const rs_problem *problem = run->problem;
-    const rs_step *write = &outgoing->step;
-    bool encoded = run->source->encoded; /* else it is summed up when it is encoded */
-    const rs_box *box = encoded ? from->stored : &write->box;
-    decoded d = {.stored = from->stored, .box = &write->box};
-    rs_piece piece = {.next = NULL};
-    char *data;
-    RS_TRY(encoded ? rs_block_read(worker, worker->decoder, from, worker->staging[0], NULL, look_through, &d, &data,
-                                   reading, err)
-                   : read_slice(worker, from, box, &data, reading, err));
-    piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
-    outgoing->fingerprint = d.fingerprint;
-    return run->whole_sink(worker, write, &piece, encoded ? NULL : &outgoing->fingerprint, err);
-}
-
 /* What of a block lies in the array, moved together to its beginning. */
 static void close_ranks(const rs_problem *problem, const rs_box *stored, const rs_box *box, char *memory)
 {
@@ -118,6 +89,13 @@ static void close_ranks(const rs_problem *problem, const rs_box *stored, const r
     }
 }
 
+/* A block that was decoded, and its fingerprint; what lies outside the array has no meaning, so it has no part in that. */
+typedef struct decoded {
+    const rs_box *stored, *box;
+    bool together; /* what lies in the array is wanted without gaps */
+    uint64_t fingerprint;
+} decoded;
+
 static void look_through(rs_worker *worker, char *data, void *payload)
 {
     const rs_run *run = worker->run;
@@ -128,6 +106,26 @@ static void look_through(rs_worker *worker, char *data, void *payload)
     if (d->together) {
         close_ranks(problem, d->stored, d->box, data);
     }
+}
+
+/* All of the block at once. */
+static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs_outgoing *outgoing, rs_cursor *reading,
+                                resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    const rs_step *write = &outgoing->step;
+    bool encoded = run->source->encoded; /* else it is summed up when it is encoded */
+    const rs_box *box = encoded ? from->stored : &write->box;
+    decoded d = {.stored = from->stored, .box = &write->box};
+    rs_piece piece = {.next = NULL};
+    char *data;
+    RS_TRY(encoded ? rs_block_read(worker, worker->decoder, from, worker->staging[0], NULL, look_through, &d, &data,
+                                   reading, err)
+                   : read_slice(worker, from, box, &data, reading, err));
+    piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
+    outgoing->fingerprint = d.fingerprint;
+    return run->whole_sink(worker, write, &piece, encoded ? NULL : &outgoing->fingerprint, err);
 }
 
 /* Elements that lie in staging: at once, or as many as the sink likes. */

@@ -58,15 +58,27 @@ int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan)
                                                                                                       : INT64_MAX / 4;
 }
 
+/* What the first worker's fellows need, of whom there are as many as do no harm: all memory could be filled with blocks, but one alone
+   is slow. */
+static int64_t room_for_others(const rs_problem *problem, const rs_plan *plan, int64_t memory, int64_t room)
+{
+    int64_t block = block_bytes(problem);
+    for (int n = plan->thrifty ? 0 : RS_GOOD_WORKERS - 1; n > 0; n--) {
+        int64_t bytes = rs_plan_workers(problem, plan, n);
+        if (bytes <= memory / 4 && blocks_in(room - bytes, block, problem->n_target) > 0) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
 /* Half of the memory for a group, if it has room for a block; all for residents. False: there is not enough memory. */
 static bool share_out(const rs_problem *problem, rs_plan *plan, int64_t memory)
 {
     int64_t block = block_bytes(problem), n = problem->n_target;
-    int64_t room = memory - rs_plan_fixed(problem, plan), others = rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1);
+    int64_t room = memory - rs_plan_fixed(problem, plan);
     rs_spill *spill = &plan->spill;
-    if (others <= memory / 4 && blocks_in(room - others, block, n) > 0 && !plan->thrifty) {
-        room -= others; /* all memory could be filled with blocks, but one worker alone is slow */
-    }
+    room -= room_for_others(problem, plan, memory, room);
     spill->resident = blocks_in(room, block, n);
     spill->group = rs_max(blocks_in(room / 2, block, n), rs_min(1, spill->resident));
     if (spill->group == 0) {
