@@ -203,8 +203,8 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     if (job->cursor.next >= 0) {
         job->cursor.next += file.offset;
     }
-    bool encoded = worker->run->source->encoded;
     rs_stream *stream = worker->run->stream;
+    bool encoded = stream == NULL && worker->run->source->encoded;
     bool anywhere = file.direct < 0 || encoded || stream != NULL; /* direct reads want sectors */
     char *place = anywhere ? find_straight(worker->run, job) : NULL;
     arrival a = {.place = place};
