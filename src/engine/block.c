@@ -241,10 +241,18 @@ static resplit_status write_file(rs_worker *worker, const rs_step *step, char *s
     return rc;
 }
 
-/*
- * Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector free behind it: direct writes want
- * it to begin in memory where it begins in a sector.
- */
+/* Bytes that lie somewhere in an area, a sector longer than they are, moved to where direct writes want them: as far from a sector's
+   beginning as their place in the file. */
+static char *line_up(const rs_block_file *file, int64_t place, char *area, char *data, int64_t n)
+{
+    char *there = area + rs_file_lead(place);
+    if (file->direct < 0 || n < RS_DIRECT_WRITE || there == data) {
+        return data;
+    }
+    return memmove(there, data, (size_t)n);
+}
+
+/* Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector free behind it. */
 static resplit_status put_in(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
 {
     rs_run *run = worker->run;
@@ -253,14 +261,14 @@ static resplit_status put_in(rs_worker *worker, const rs_step *step, char *store
     bytes b;
     int64_t offset = run->shards != NULL ? rs_shards_reserve(run->shards, step->index, n)
                                          : rs_array_place_of(run->target, step->index);
-    int64_t lead = rs_file_lead(offset), all = run->shards != NULL ? 0 : rs_files_bytes(&run->targets, step->index);
+    int64_t all = run->shards != NULL ? 0 : rs_files_bytes(&run->targets, step->index);
     bytes_init(&b, n);
     RS_TRY(rs_files_get(&run->targets, step->index, all, worker->path[1], &file, err));
-    if (file.direct >= 0 && n >= RS_DIRECT_WRITE && lead > 0) {
-        memmove(stored + lead, stored, (size_t)n);
-        stored += lead;
+    if (run->shards != NULL) {
+        rs_shards_make_room(run->shards, &file, offset, n);
     }
     rs_block_file raw = as_bytes(&file, &b, offset);
+    stored = line_up(&file, offset, stored, stored, n);
     resplit_status rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
     rs_files_put(&run->targets, &file, false);
     return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->index, offset, n, err) : rc;
@@ -397,6 +405,7 @@ static resplit_status copy_bytes(rs_worker *worker, const rs_block_file *from, c
         bytes_init(&b, rs_min(most, at->bytes - done));
         rs_block_file source = as_bytes(from, &b, at->offset + done), target = as_bytes(to, &b, offset + done);
         RS_TRY(rs_file_read_box(&worker->io, &source, &b.box, worker->staging[0], &data, &moved, err));
+        data = line_up(to, offset + done, worker->staging[0], data, b.box.hi[0]);
         RS_TRY(rs_file_write_box(&worker->io, &target, &b.box, data, 0, &moved, err));
     }
     return RESPLIT_OK;
@@ -424,7 +433,9 @@ resplit_status rs_block_copy(rs_worker *worker, const rs_block_file *from, const
     }
     RS_TRY(rs_files_get(&run->targets, step->index, run->shards != NULL ? 0 : at.bytes, worker->path[1], &to, err));
     resplit_status rc = RESPLIT_OK;
-    if (run->shards == NULL && ftruncate(to.fd, at.bytes) != 0) {
+    if (run->shards != NULL) {
+        rs_shards_make_room(run->shards, &to, offset, at.bytes);
+    } else if (ftruncate(to.fd, at.bytes) != 0) {
         rc = rs_fail_errno(err, errno, "cannot truncate '%s'", to.path);
     }
     if (rc == RESPLIT_OK) {

@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ENTRY = 16 }; /* bytes of an entry: offset and bytes, in this machine's order */
+enum {
+    ENTRY = 16,           /* bytes of an entry: offset and bytes, in this machine's order */
+    MOST_ROOM = 64 << 20, /* ahead of what is written of a shard */
+};
 
 /* Index of the first block of a shard. */
 static void first_of(const rs_shards *shards, int64_t number, int64_t *index)
@@ -58,16 +61,46 @@ static resplit_status path_of(const rs_shards *shards, int64_t number, char path
     return rs_path_join(shards->root, name, path, err);
 }
 
-/* Where the next block of a shard goes. */
+/* ---- Beginning ------------------------------------------------------------------------------- */
+
+/* Of the blocks of a shard that were noted: where the last one ends. */
+static resplit_status find_noted(const rs_shards *shards, int64_t number, int64_t *end, resplit_error *err)
+{
+    uint64_t entries[512];
+    int64_t bytes = rs_array_shard_blocks(shards->array) * ENTRY;
+    for (int64_t done = 0; done < bytes;) {
+        size_t want = (size_t)rs_min(bytes - done, (int64_t)sizeof entries);
+        ssize_t got = pread(shards->fd, entries, want, number * bytes + done);
+        if (got < 0 && errno != EINTR) {
+            return rs_fail_errno(err, errno, "cannot read the index of the shards of '%s'", shards->root);
+        }
+        if (got >= 0 && got < ENTRY) {
+            break;
+        }
+        for (ssize_t i = 0; i < got / ENTRY; i++) {
+            *end = rs_max(*end, (int64_t)(entries[2 * i] + entries[2 * i + 1]));
+        }
+        done += got > 0 ? got / ENTRY * ENTRY : 0;
+    }
+    return RESPLIT_OK;
+}
+
+/* Where the next block of a shard goes: behind all that an earlier run noted, of which no more is true than there are bytes. What it did not
+   note is written again. */
 static resplit_status find_end(const rs_shards *shards, int64_t number, bool anew, int64_t *end, resplit_error *err)
 {
     char path[RS_PATH_MAX];
     struct stat st;
+    *end = 0;
     RS_TRY(path_of(shards, number, path, err));
     if (anew && shards->array->info.folder && unlink(path) != 0 && errno != ENOENT) {
         return rs_fail_errno(err, errno, "cannot remove '%s'", path);
     }
-    *end = rs_max(lstat(path, &st) == 0 ? (int64_t)st.st_size : 0, rs_array_shard_begin(shards->array));
+    if (!anew && lstat(path, &st) == 0) {
+        RS_TRY(find_noted(shards, number, end, err));
+        *end = rs_min(*end, (int64_t)st.st_size);
+    }
+    *end = rs_max(*end, rs_array_shard_begin(shards->array));
     return RESPLIT_OK;
 }
 
@@ -75,20 +108,22 @@ resplit_status rs_shards_begin(rs_shards *shards, const rs_problem *problem, con
                                const char *root, int folder, bool anew, resplit_error *err)
 {
     int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (anew ? O_TRUNC : 0);
-    *shards = (rs_shards){.array = array, .root = root};
+    *shards = (rs_shards){.array = array, .root = root, .lock = PTHREAD_MUTEX_INITIALIZER};
     set_range(shards, problem);
     shards->fd = openat(folder, RS_SHARDS_NAME, flags, 0666);
     if (shards->fd < 0) {
         return rs_fail_errno(err, errno, "cannot make an index of the shards of '%s'", root);
     }
     shards->next = calloc((size_t)shards->n, sizeof *shards->next);
-    if (shards->next == NULL) {
+    shards->room = calloc((size_t)shards->n, sizeof *shards->room);
+    if (shards->next == NULL || shards->room == NULL) {
         return rs_fail_errno(err, ENOMEM, "cannot allocate the ends of %lld shards", (long long)shards->n);
     }
     for (int64_t i = 0; i < shards->n; i++) {
         int64_t end;
         RS_TRY(find_end(shards, i, anew, &end, err));
         atomic_init(&shards->next[i], end);
+        atomic_init(&shards->room[i], end);
     }
     return RESPLIT_OK;
 }
@@ -99,13 +134,36 @@ void rs_shards_end(rs_shards *shards)
         (void)close(shards->fd);
     }
     free((void *)shards->next);
+    free((void *)shards->room);
     shards->fd = -1;
-    shards->next = NULL;
+    shards->next = shards->room = NULL;
 }
 
 int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes)
 {
     return atomic_fetch_add(&shards->next[number_of(shards, index)], bytes);
+}
+
+/* As much as its other blocks will need, if they are like this one. Without it, on a full disk for instance, writes make the file longer
+   themselves, or say why not. */
+void rs_shards_make_room(rs_shards *shards, const rs_block_file *file, int64_t offset, int64_t bytes)
+{
+#ifdef __linux__
+    int64_t i = number_of(shards, file->index), end = offset + bytes;
+    if (file->direct < 0 || bytes < RS_DIRECT_WRITE || end <= atomic_load(&shards->room[i])) {
+        return;
+    }
+    (void)pthread_mutex_lock(&shards->lock);
+    int64_t from = atomic_load(&shards->room[i]), others = rs_array_shard_blocks(shards->array);
+    if (end > from) {
+        int64_t room = end + (bytes < MOST_ROOM / others ? bytes * others : MOST_ROOM);
+        (void)fallocate(file->fd, 0, from, room - from);
+        atomic_store(&shards->room[i], room);
+    }
+    (void)pthread_mutex_unlock(&shards->lock);
+#else /* others fill a file with zeros, where they cannot make room, and would overwrite what is there */
+    (void)shards, (void)file, (void)offset, (void)bytes;
+#endif
 }
 
 resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
@@ -138,21 +196,36 @@ static resplit_status read_entries(const rs_shards *shards, int64_t number, uint
     return RESPLIT_OK;
 }
 
-/* An index at the end goes behind what was appended, also behind one that a run wrote which was killed here. */
+/* Opens a shard, and gives back what it has behind its last block: room, or what a run wrote that was killed here. */
+static resplit_status open_trimmed(const rs_shards *shards, int64_t number, char path[RS_PATH_MAX], int *fd,
+                                   resplit_error *err)
+{
+    RS_TRY(path_of(shards, number, path, err));
+    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd < 0) {
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
+    if (ftruncate(*fd, atomic_load(&shards->next[number])) != 0) {
+        (void)rs_fail_errno(err, errno, "cannot truncate '%s'", path);
+        (void)close(*fd);
+        return RESPLIT_EIO;
+    }
+    return RESPLIT_OK;
+}
+
+static resplit_status close_shard(int fd, const char *path, resplit_status rc, resplit_error *err)
+{
+    return close(fd) != 0 && rc == RESPLIT_OK ? rs_fail_errno(err, errno, "cannot close '%s'", path) : rc;
+}
+
+/* At its beginning, where there is a gap for it, or behind its blocks. */
 static resplit_status write_index(const rs_shards *shards, int64_t number, const rs_text *index, resplit_error *err)
 {
     char path[RS_PATH_MAX];
-    RS_TRY(path_of(shards, number, path, err));
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        return rs_fail_errno(err, errno, "cannot open '%s'", path);
-    }
+    int fd;
+    RS_TRY(open_trimmed(shards, number, path, &fd, err));
     int64_t at = rs_array_shard_begin(shards->array) > 0 ? 0 : atomic_load(&shards->next[number]);
-    resplit_status rc = rs_file_write(fd, path, index->s, (int64_t)index->n, at, err);
-    if (close(fd) != 0 && rc == RESPLIT_OK) {
-        rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
-    }
-    return rc;
+    return close_shard(fd, path, rs_file_write(fd, path, index->s, (int64_t)index->n, at, err), err);
 }
 
 static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error *err)
@@ -174,7 +247,23 @@ static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error
     return RESPLIT_OK;
 }
 
-/* Of blocks whose file gets more than an index. */
+/* Files that get more than an index; of some nothing may have been written yet. */
+static resplit_status trim(const rs_shards *shards, resplit_error *err)
+{
+    char path[RS_PATH_MAX];
+    struct stat st;
+    int fd;
+    for (int64_t i = 0; i < shards->n; i++) {
+        RS_TRY(path_of(shards, i, path, err));
+        if (lstat(path, &st) == 0 && (int64_t)st.st_size > atomic_load(&shards->next[i])) {
+            RS_TRY(open_trimmed(shards, i, path, &fd, err));
+            RS_TRY(close_shard(fd, path, RESPLIT_OK, err));
+        }
+    }
+    return RESPLIT_OK;
+}
+
+/* Of their blocks. */
 static resplit_status find_entry(void *payload, const int64_t *index, rs_place *out, resplit_error *err)
 {
     const rs_shards *shards = payload;
@@ -194,6 +283,7 @@ static resplit_status find_entry(void *payload, const int64_t *index, rs_place *
 resplit_status rs_shards_finish(rs_shards *shards, resplit_error *err)
 {
     if (rs_array_is_sealed(shards->array)) {
+        RS_TRY(trim(shards, err));
         rs_file_range files = {shards->lo, shards->hi};
         return rs_array_seal(shards->array, shards->root, files, find_entry, shards, err);
     }

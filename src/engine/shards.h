@@ -8,6 +8,9 @@
  * When all blocks are written, each shard gets its own index, from that file. So no shard is ever held in memory, and neither is
  * an index; and a run that goes on with another finds both where that one left them. What was appended and is not in the
  * index is a gap, which readers skip.
+ *
+ * A file system lets one direct write at a time make a file longer, but many go where there is room already. So a shard has room
+ * ahead of its end while it is written, which is given back before it gets its index.
  */
 #ifndef RS_SHARDS_H
 #define RS_SHARDS_H
@@ -15,6 +18,7 @@
 #include "engine/files.h"
 #include "plan/problem.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct rs_shards {
@@ -23,7 +27,8 @@ typedef struct rs_shards {
     int fd;                                   /* of the index */
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM]; /* shards along each axis: all, or those of a partition */
     int64_t n;                                /* and their number */
-    _Atomic int64_t *next;
+    _Atomic int64_t *next, *room;             /* where each ends, and how far there is room for it */
+    pthread_mutex_t lock;                     /* of making room */
 } rs_shards;
 
 /*
@@ -34,8 +39,10 @@ resplit_status rs_shards_begin(rs_shards *shards, const rs_problem *problem, con
                                const char *root, int folder, bool anew, resplit_error *err);
 void rs_shards_end(rs_shards *shards);
 
-/* Where the next `bytes` of the shard of a block go, and, when they are there, the note of it. */
+/* Where the next `bytes` of the shard of a block go, room for them in its file, where they are written directly, and, when they are
+   there, the note of it. */
 int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes);
+void rs_shards_make_room(rs_shards *shards, const rs_block_file *file, int64_t offset, int64_t bytes);
 resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,
                               resplit_error *err);
 

@@ -135,6 +135,24 @@ def test_shards_change_and_inner_chunks_stay(run, tmp_path, shards):
     assert len(chunk_files(tmp_path / "out.zarr")) == len(grid_cells((19, 31), shards))
 
 
+@pytest.mark.parametrize("chunks", [(64, 80, 80), (64, 160, 40)], ids=["as they are", "encoded anew"])
+def test_long_blocks_fill_their_shards_without_gaps(run, tmp_path, chunks):
+    """Blocks of such a length are written past the page cache, at any place, into room that was made ahead."""
+    values = np.random.default_rng(5).integers(0, 1 << 14, (128, 160, 160), dtype="<u2")
+    make(tmp_path / "in.zarr", values, (64, 80, 80), shards=(64, 160, 160))
+    run("in.zarr", "out.zarr", "--chunks", written(chunks), "--shards", "128,160,80", *MEMORY)
+    check_readers(tmp_path / "out.zarr", values)
+    files = chunk_files(tmp_path / "out.zarr")
+    assert len(files) == 2
+    for path in files.values():
+        stored = path.read_bytes()
+        entries = np.frombuffer(stored[-4 * 16 - 4:-4], "<u8").reshape(4, 2)  # offset and bytes of four blocks, then a checksum
+        begins = [(int(at), int(at + n)) for at, n in sorted(entries.tolist())]
+        assert [at for at, _ in begins] == [0, *(end for _, end in begins[:-1])]
+        assert len(stored) == begins[-1][1] + 4 * 16 + 4
+        assert min(entries[:, 1]) > 256 << 10
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip:1", "blosc:zlib:3:noshuffle"])
 def test_only_the_codec_changes(run, tmp_path, codec):
     values = sample((19, 31))

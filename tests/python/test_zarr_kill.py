@@ -24,6 +24,7 @@ TARGETS = {
     "packed": ("--chunks", "256,32,64", "--codec", "zstd:1", "--strategy", "spill-lz4"),
     "gzip": ("--chunks", "48,128,64", "--codec", "gzip:1"),
     "sharded": ("--chunks", "16,64,64", "--shards", "64,128,128", "--codec", "zstd:1"),
+    "sharded, long": ("--chunks", "64,128,128", "--shards", "128,256,256", "--codec", "zstd:1"),
     "resharded": ("--shards", "128,128,256"),
 }
 N_KILLS, N_INSIDE, N_MOST = (50, 35, 150) if FULL else (3, 1, 30)
