@@ -103,6 +103,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
     }
+    worker->more = rs_spill_sheaf(worker);
     return RESPLIT_OK;
 }
 

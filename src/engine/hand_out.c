@@ -221,15 +221,19 @@ static bool place_one(rs_run *run)
     return remember(job, at, to);
 }
 
+/* What is left of a job's memory stays its own. */
 static void copy_job(rs_job *to, const rs_job *from)
 {
-    rs_touch *touched = to->touched;
-    int64_t *group_at = to->group_at;
+    const rs_job own = *to;
     *to = *from;
-    to->touched = touched;
-    to->group_at = group_at;
-    memcpy(to->group_at, from->group_at, (size_t)from->n_groups * sizeof *group_at);
-    memcpy(to->touched, from->touched, (size_t)from->n_touched * sizeof *touched);
+    to->touched = own.touched;
+    to->most_touched = own.most_touched;
+    to->n_touched = (int)rs_min(from->n_touched, own.most_touched);
+    to->group_at = own.group_at;
+    if (from->n_groups > 0) {
+        memcpy(to->group_at, from->group_at, (size_t)from->n_groups * sizeof *to->group_at);
+    }
+    memcpy(to->touched, from->touched, (size_t)to->n_touched * sizeof *to->touched);
 }
 
 /* Memory for all of the slice; then it can be read. */
@@ -316,6 +320,23 @@ static handing next_read(rs_run *run, rs_job *out)
     return BLOCKED;
 }
 
+/* Stretches of a group follow one another in the temporary file: a transfer for many of them. */
+static void add_to_sheaf(rs_worker *worker)
+{
+    const rs_job *last = &worker->job;
+    worker->n_more = 0;
+    while (last->step.group >= 0 && rs_spill_has_room(worker)) {
+        rs_job *job = &worker->more[worker->n_more];
+        job->touched = last->touched + last->n_touched;
+        job->most_touched = last->most_touched - last->n_touched;
+        if (next_read(worker->run, job) != HANDED) {
+            break;
+        }
+        worker->n_more++;
+        last = job;
+    }
+}
+
 /* The oldest write that is ready. */
 static rs_outgoing *find_ready(const rs_run *run)
 {
@@ -360,7 +381,11 @@ bool rs_run_next_job(rs_worker *worker)
             return true;
         }
         handing got = next_read(run, job);
-        if (got == HANDED || take_write(run, job)) {
+        if (got == HANDED) {
+            add_to_sheaf(worker);
+            return true;
+        }
+        if (take_write(run, job)) {
             return true;
         }
         if (run->failed || (got == ENDED && run->n_outgoing == 0 && run->n_reading == 0)) {

@@ -164,15 +164,11 @@ static resplit_status leave_out(rs_worker *worker, char *data, uint64_t *fingerp
 }
 
 /* What a slice left for a group: its blocks' pieces, one after the other. */
-static resplit_status bring_back(rs_worker *worker, resplit_error *err)
+static void put_back(rs_run *run, const rs_job *job, char *data)
 {
-    rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
-    const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    char *data;
     int i = 0;
-    RS_TRY(rs_spill_back(worker, &data, err));
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     do {
@@ -188,6 +184,16 @@ static resplit_status bring_back(rs_worker *worker, resplit_error *err)
         }
         data += volume * problem->itemsize;
     } while (rs_index_next(problem->ndim, lo, hi, index));
+}
+
+static resplit_status bring_back(rs_worker *worker, resplit_error *err)
+{
+    char *data[1 + RS_SHEAF];
+    RS_TRY(rs_spill_back(worker, data, err));
+    put_back(worker->run, &worker->job, data[0]);
+    for (int i = 0; i < worker->n_more; i++) {
+        put_back(worker->run, &worker->more[i], data[1 + i]);
+    }
     return RESPLIT_OK;
 }
 
@@ -225,27 +231,37 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, fingerprint, err) : rc;
 }
 
-static resplit_status do_read(rs_worker *worker, resplit_error *err)
+/* Returns a group that nobody needs any more, or -1. With the lock. */
+static int64_t end_read(rs_run *run, const rs_job *job)
 {
-    rs_run *run = worker->run;
-    const rs_job *job = &worker->job;
-    uint64_t fingerprint = 0;
-    worker->spilled = (rs_cursor){.next = -1};
-    resplit_status rc = read_slice(worker, &fingerprint, err);
-    (void)pthread_mutex_lock(&run->lock);
     if (job->any_wanted) {
         let_go(run, job);
     }
     run->n_reading--;
-    run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, fingerprint);
     rs_run_count(run, &job->cursor, NULL);
+    return job->step.group >= 0 ? rs_spill_end(run, job) : -1;
+}
+
+static resplit_status do_read(rs_worker *worker, resplit_error *err)
+{
+    rs_run *run = worker->run;
+    uint64_t fingerprint = 0;
+    worker->spilled = (rs_cursor){.next = -1};
+    resplit_status rc = read_slice(worker, &fingerprint, err);
+    (void)pthread_mutex_lock(&run->lock);
+    run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, fingerprint);
     run->actual.write_seeks += worker->spilled.seeks;
     run->actual.bytes_written += worker->spilled.bytes;
     run->actual.temp_bytes += worker->spilled.bytes;
-    int64_t over = job->step.group >= 0 ? rs_spill_end(run, job) : -1;
+    int64_t over = end_read(run, &worker->job), last = over;
+    for (int i = 0; i < worker->n_more; i++) {
+        int64_t group = end_read(run, &worker->more[i]);
+        over = over >= 0 ? over : group;
+        last = group >= 0 ? group : last;
+    }
     (void)pthread_cond_broadcast(&run->change);
     (void)pthread_mutex_unlock(&run->lock);
-    if (over >= 0) {
+    for (; over >= 0 && over <= last; over++) {
         rs_spill_drop(run, over);
     }
     return rc;

@@ -39,6 +39,7 @@ enum {
     RS_TOUCHED_MANY = 2048, /* the same, where there is room for several workers: see RS_WORKER_BYTES */
     RS_OUTGOING = 3,        /* writes that are under way or not yet counted as done: of the first worker, */
     RS_OUTGOING_MANY = 32,  /* and of each other, who has memory for it: RS_WORKER_BYTES */
+    RS_SHEAF = 12,          /* slices whose stretches are read back together, beside the first */
 };
 
 /* A unit of which all was asked for, on its way out. */
@@ -68,7 +69,7 @@ typedef struct rs_job {
     rs_outgoing *outgoing; /* WRITE */
     rs_stint stint;        /* HELP: of another worker's write */
     int n_touched, most_touched;
-    rs_touch *touched; /* READ: by the target's blocks in their order; owned, and kept from job to job */
+    rs_touch *touched; /* READ: by the target's blocks in their order; kept from job to job */
     /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A group: where
        it is in the temporary file. */
     int64_t first_group, n_groups, *group_at;
@@ -89,6 +90,8 @@ struct rs_worker {
     resplit_losses losses;       /* by casts */
     int64_t before;              /* bytes that are free before the memory of the unit at hand */
     rs_job job;
+    rs_job *more; /* the rest of a sheaf, which share what the first one has for touched units; NULL: there is none */
+    int n_more;
 };
 
 /* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed; with a cast it is in staging. */
@@ -235,8 +238,14 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
 /* Gives back the part of the file that a group had. */
 void rs_spill_drop(rs_run *run, int64_t group);
 
-/* What a slice left for the group at hand: its pieces, one after the other. */
-resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err);
+/* Where the rest of a sheaf is noted, or NULL. */
+rs_job *rs_spill_sheaf(const rs_worker *worker);
+
+/* Is there room for what one more slice left, beside that of the jobs at hand? With the lock. */
+bool rs_spill_has_room(const rs_worker *worker);
+
+/* What the slices of the jobs at hand left for their group: of each its pieces, one after the other. */
+resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], resplit_error *err);
 
 /* ---- hand_out.c ---- */
 

@@ -161,6 +161,19 @@ static resplit_status flush(rs_worker *worker, batch *b, resplit_error *err)
     return n > 0 ? move_some(worker, b->list, n, err) : RESPLIT_OK;
 }
 
+/* Makes the last transfer longer, if this one goes on where it ends. */
+static bool lengthen(batch *b, const rs_transfer *by)
+{
+    rs_transfer *last = b->n > 0 ? &b->list[b->n - 1] : NULL;
+    if (last == NULL || last->at + last->n != by->at || last->memory + last->n != by->memory
+        || last->n + by->n > PART) {
+        return false;
+    }
+    last->least = by->least > 0 ? last->n + by->least : last->least;
+    last->n += by->n;
+    return true;
+}
+
 /* Whole sectors, where that is how stretches lie: what follows them in memory and in the file is nobody's. */
 static resplit_status add(rs_worker *worker, batch *b, bool write, char *memory, int64_t n, int64_t at,
                           resplit_error *err)
@@ -169,16 +182,19 @@ static resplit_status add(rs_worker *worker, batch *b, bool write, char *memory,
     bool direct = s->direct >= 0;
     int64_t end = direct ? round_up(s, n) : n;
     for (int64_t done = 0; done < end; done += PART) {
+        rs_transfer part = {.fd = direct ? s->direct : s->fd,
+                            .write = write,
+                            .memory = memory + done,
+                            .n = rs_min(PART, end - done),
+                            .at = at + done};
+        part.least = write ? 0 : rs_max(0, rs_min(part.n, n - done));
+        if (lengthen(b, &part)) {
+            continue;
+        }
         if (b->n == RS_IO_DEPTH) {
             RS_TRY(flush(worker, b, err));
         }
-        rs_transfer *part = &b->list[b->n++];
-        *part = (rs_transfer){.fd = direct ? s->direct : s->fd,
-                              .write = write,
-                              .memory = memory + done,
-                              .n = rs_min(PART, end - done),
-                              .at = at + done};
-        part->least = write ? 0 : rs_max(0, rs_min(part->n, n - done));
+        b->list[b->n++] = part;
     }
     return RESPLIT_OK;
 }
@@ -314,25 +330,64 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
     return flush(worker, &g.batch, err);
 }
 
-resplit_status rs_spill_back(rs_worker *worker, char **data, resplit_error *err)
+/* Where what is to be spilled was put together, of which there is nothing any more. Packed stretches lie where there was room for them, and
+   are read one by one. */
+rs_job *rs_spill_sheaf(const rs_worker *worker)
 {
-    rs_job *job = &worker->job;
-    bool packed = worker->unpacker != NULL;
-    stretch place =
-        packed ? *stretch_of(worker->run, &job->step, job->step.group) : (stretch){job->temp_at, job->temp_bytes};
-    char *stored = worker->staging[packed ? 1 : 0];
-    batch b = {.n = 0};
-    *data = worker->staging[0];
-    RS_TRY(add(worker, &b, false, stored, place.n, place.at, err));
-    RS_TRY(flush(worker, &b, err));
-    job->cursor.seeks++;
-    job->cursor.bytes += job->temp_bytes;
-    packing p = {
-        .coder = worker->unpacker, .in = stored, .n_in = place.n, .out = *data, .n_out = job->temp_bytes, .err = err};
-    if (packed) {
-        rs_mill_do(&worker->run->mill, unpack, &p);
+    const rs_plan *plan = worker->run->plan;
+    bool fits = plan->kind == RS_PLAN_SPILL && plan->staging_bytes >= (int64_t)(RS_SHEAF * sizeof(rs_job));
+    return fits && !plan->spill.packed ? (void *)worker->staging[1] : NULL;
+}
+
+bool rs_spill_has_room(const rs_worker *worker)
+{
+    const rs_run *run = worker->run;
+    const rs_problem *problem = run->problem;
+    if (worker->more == NULL || worker->n_more == RS_SHEAF) {
+        return false;
     }
+    int64_t items = rs_min(rs_plan_slice_items(problem, run->plan), rs_layout_longest(&problem->source));
+    int64_t room = run->plan->staging_bytes - round_up(run->spilling, worker->job.temp_bytes);
+    for (int i = 0; i < worker->n_more; i++) {
+        room -= round_up(run->spilling, worker->more[i].temp_bytes);
+    }
+    return room >= round_up(run->spilling, items * problem->itemsize);
+}
+
+/* Of one slice. */
+static resplit_status back_packed(rs_worker *worker, char *data, resplit_error *err)
+{
+    const rs_job *job = &worker->job;
+    stretch place = *stretch_of(worker->run, &job->step, job->step.group);
+    packing p = {.coder = worker->unpacker,
+                 .in = worker->staging[1],
+                 .n_in = place.n,
+                 .out = data,
+                 .n_out = job->temp_bytes,
+                 .err = err};
+    batch b = {.n = 0};
+    RS_TRY(add(worker, &b, false, p.in, place.n, place.at, err));
+    RS_TRY(flush(worker, &b, err));
+    rs_mill_do(&worker->run->mill, unpack, &p);
     return p.rc;
+}
+
+resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], resplit_error *err)
+{
+    batch b = {.n = 0};
+    char *at = worker->staging[0];
+    for (int i = 0; i <= worker->n_more; i++) {
+        rs_job *job = i == 0 ? &worker->job : &worker->more[i - 1];
+        job->cursor.seeks++;
+        job->cursor.bytes += job->temp_bytes;
+        data[i] = at;
+        if (worker->unpacker != NULL) {
+            return back_packed(worker, at, err);
+        }
+        RS_TRY(add(worker, &b, false, at, job->temp_bytes, job->temp_at, err));
+        at += round_up(worker->run->spilling, job->temp_bytes);
+    }
+    return flush(worker, &b, err);
 }
 
 resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err)

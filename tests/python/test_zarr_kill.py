@@ -21,6 +21,7 @@ SHAPE = (256, 256, 512)  # of uint16: 64 MiB
 SOURCE = (64, 64, 128)
 TARGETS = {
     "compressed": ("--chunks", "48,128,64", "--codec", "zstd:3"),
+    "spilled": ("--chunks", "256,32,64", "--codec", "zstd:1", "--strategy", "spill"),
     "packed": ("--chunks", "256,32,64", "--codec", "zstd:1", "--strategy", "spill-lz4"),
     "gzip": ("--chunks", "48,128,64", "--codec", "gzip:1"),
     "sharded": ("--chunks", "16,64,64", "--shards", "64,128,128", "--codec", "zstd:1"),
