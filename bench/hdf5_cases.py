@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from measure import Contender, execute, ratio
-from roofline import codecs_floor, device_of, roofline_of
+from roofline import codecs_floor, rivals, roofline_of
 from tables import Table, human, judged, lengths, listed
 from zarr_cases import PEERS_FOLDER, Source, grids
 
@@ -109,14 +109,15 @@ def bar_of(found, name, roofline):
     factor = ratio(found["resplit"], found[name])
     if not factor:
         return "-"
-    return judged(factor, BARS[name]) if roofline and roofline <= found[name].median * BARS[name] else judged(factor, 1, below=True) + " (< 1)"
+    room = roofline is not None and roofline.median <= found[name].median * BARS[name]
+    return judged(factor, BARS[name]) if room else judged(factor, 1, below=True) + " (< 1)"
 
 
-def row_of(job, found, floor):
-    device = found["device"].median
-    roofline, mine = roofline_of(device, floor), found["resplit"]
-    row = [job.title, mine.shown(), f"{device:.2f}" if device else "-", f"{floor.seconds:.2f}" if floor.seconds is not None else "-"]
-    row.append(judged(mine.median / roofline, 1.3) if roofline and mine.seconds and not mine.note else "-")
+def row_of(job, found):
+    (_, roofline), mine = roofline_of(found), found["resplit"]
+    row = [job.title, mine.shown(), *(found[name].shown() if name in found else "-" for name in ("device", "codecs"))]
+    factor = ratio(mine, roofline) if roofline is not None else None
+    row.append(judged(factor, 1.3) if factor else "-")
     for name in BARS:
         row += [found[name].shown(), bar_of(found, name, roofline)] if name in found else ["-", "-"]
     return row + [f"{mine.resident / 2**20:.0f} MiB"]
@@ -155,9 +156,10 @@ def against_hdf5(bench):
         if floor.why:
             tables[0].notes.append(f"{job.title}: codecs were not timed: {' '.join(floor.why.split())[:200]}")
         for cap, table in zip(options.caps, tables):
-            contenders = [contender(bench, job, name, cap) for name in ("resplit", *peers)] + [device_of(bench, floor)]
+            contenders = [contender(bench, job, name, cap) for name in ("resplit", *peers)] + rivals(bench, floor)
             found = bench.contest(f"hdf5 {job.title}, {human(cap) if cap else 'no cap'}", contenders)
-            table.rows.append(row_of(job, found, floor))
+            table.rows.append(row_of(job, found))
+        floor.remove()
         bench.forget(source)
         bench.write()
     tables[0].notes = ["\n".join(told), versions(), *tables[0].notes]

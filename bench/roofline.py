@@ -7,8 +7,6 @@ import math
 import os
 import subprocess
 from dataclasses import dataclass
-from statistics import median
-from typing import Optional
 
 from measure import Contender, execute
 from tables import listed
@@ -19,17 +17,28 @@ DEVICE_MOST = 4 << 30
 
 @dataclass
 class Floor:
-    """What the codecs alone take, and the bytes that go in and out."""
-    seconds: Optional[float]
+    """The bytes that go in and out, and what times the codecs alone: a command, nothing where there are none, or why there is none."""
     source_bytes: int
     target_bytes: int
+    codecs: tuple = ()
+    values: str = "" # the file that the command reads
     why: str = ""
 
+    def remove(self):
+        if self.values:
+            os.remove(self.values)
 
-def roofline_of(device, floor):
-    """The larger of both, of what is known."""
-    times = [t for t in (device, floor.seconds) if t is not None]
-    return max(times, default=None)
+
+def rivals(bench, floor):
+    """What has a turn beside the programs: the disk, and the codecs where there are any."""
+    codecs = [Contender("codecs", list(floor.codecs), seconds_of=lambda said: said["seconds"])] if floor.codecs else []
+    return [*codecs, device_of(bench, floor)]
+
+
+def roofline_of(found):
+    """The larger of both: its name, and the result."""
+    there = {name: found[name] for name in ("device", "codecs") if name in found and found[name].seconds}
+    return max(there.items(), key=lambda item: item[1].median, default=(None, None))
 
 
 def device_of(bench, floor):
@@ -65,29 +74,20 @@ def codecs_program(folder):
     return program, ""
 
 
-def time_codecs(bench, path, source, chunks, codec, program):
-    """Of the values at `path`, a source as resplit opens it."""
-    raw = os.path.join(bench.folder, "values.raw")
-    command = [program, raw, str(source.itemsize), listed(source.shape), listed(source.chunks), source.codec, listed(chunks), codec,
-               str(len(os.sched_getaffinity(0)))]
-    said = []
-    try:
-        runs = [execute([bench.resplit, "merge", path, raw, "--quiet", "--sync", "none", "--overwrite"])]
-        runs += [execute(command) for _ in range(bench.options.reps) if not runs[0].code]
-        failed = [run.err.strip() for run in runs if run.code]
-        said = [json.loads(run.out) for run in runs[1:]] if not failed else []
-    finally:
-        if os.path.exists(raw):
-            os.remove(raw)
-    return said, failed[0] if failed else ""
-
-
 def codecs_floor(bench, path, source, chunks, codec):
+    """Of the values at `path`, a source as resplit opens it. Once without a clock, to know the bytes."""
     sizes = [grid_bytes(source.shape, c, source.itemsize) for c in (source.chunks, chunks)]
     if source.codec == codec == "none":
-        return Floor(0.0, *sizes)
+        return Floor(*sizes)
     program, why = codecs_program(bench.folder)
-    said, why = time_codecs(bench, path, source, chunks, codec, program) if program else ([], why)
-    if not said:
-        return Floor(None, *sizes, why)
-    return Floor(median(s["seconds"] for s in said), said[0]["source_bytes"], said[0]["target_bytes"])
+    if not program:
+        return Floor(*sizes, why=why)
+    raw = os.path.join(bench.folder, "values.raw")
+    command = (program, raw, str(source.itemsize), listed(source.shape), listed(source.chunks), source.codec, listed(chunks), codec,
+               str(len(os.sched_getaffinity(0))))
+    for each in ([bench.resplit, "merge", path, raw, "--quiet", "--sync", "none", "--overwrite"], command):
+        done = execute(each)
+        if done.code:
+            return Floor(*sizes, values=raw if os.path.exists(raw) else "", why=done.err.strip())
+    said = json.loads(done.out)
+    return Floor(said["source_bytes"], said["target_bytes"], command, raw)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from measure import Contender, execute, ratio
-from roofline import Floor, codecs_floor, device_of, roofline_of, stored_bytes
+from roofline import Floor, codecs_floor, rivals, roofline_of, stored_bytes
 from tables import MISSED, Table, human, judged, lengths, listed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -182,7 +182,7 @@ def floor_of(bench, job):
     source = job.source
     if job.shards: # chunks stay as they are
         n = stored_bytes(bench.path(source))
-        return Floor(0.0, n, n)
+        return Floor(n, n)
     return codecs_floor(bench, bench.path(source), source, job.chunks, job.codec)
 
 
@@ -193,7 +193,6 @@ def floor_of(bench, job):
 class Column:
     job: ZarrJob
     found: dict # results, by name
-    floor: Floor
 
     def cell(self, name):
         result = self.found.get(name)
@@ -212,30 +211,21 @@ class Column:
         result = self.found["resplit"]
         return result.median if result.seconds and not result.note else None
 
-    def device(self):
-        return self.found["device"].median
-
-    def roofline(self):
-        return roofline_of(self.device(), self.floor)
+    def alone(self, name):
+        """Seconds of the disk, or of the codecs."""
+        return f"{self.found[name].median:.2f}" if name in self.found and self.found[name].seconds else "-"
 
     def by_fastest(self, capped):
         best, name = self.fastest()
         if name is None or self.resplit() is None:
             return "-"
-        floor, found = self.roofline(), ratio(self.found["resplit"], self.found[name])
-        room = capped and floor is not None and floor <= best / 2
+        (_, floor), found = roofline_of(self.found), ratio(self.found["resplit"], self.found[name])
+        room = capped and floor is not None and floor.median <= best / 2
         return judged(found, 0.5) + " (<= 0.5)" if room else judged(found, 1, below=True) + " (< 1)"
 
     def by_roofline(self):
-        if self.resplit() is None or not self.roofline():
-            return "-"
-        if self.roofline() == self.device():
-            return judged(ratio(self.found["resplit"], self.found["device"]), 1.3)
-        return judged(self.resplit() / self.floor.seconds, 1.3)
-
-
-def seconds(value):
-    return "-" if value is None else f"{value:.2f}"
+        _, floor = roofline_of(self.found)
+        return "-" if self.resplit() is None or floor is None else judged(ratio(self.found["resplit"], floor), 1.3)
 
 
 def fill(table, columns, names, capped):
@@ -244,8 +234,8 @@ def fill(table, columns, names, capped):
     table.rows = [[name, *(c.cell(name) for c in columns)] for name in names]
     table.rows += [
         ["cp -r, no change", *(c.cell("cp") for c in columns)],
-        ["device", *(seconds(c.device()) for c in columns)],
-        ["codecs", *(seconds(c.floor.seconds) for c in columns)],
+        ["device", *(c.alone("device") for c in columns)],
+        ["codecs", *(c.alone("codecs") for c in columns)],
         ["fastest peer", *(c.fastest()[1] or "-" for c in columns)],
         ["resplit / fastest peer", *(c.by_fastest(capped) for c in columns)],
         ["resplit / roofline (<= 1.3)", *(c.by_roofline() for c in columns)],
@@ -323,11 +313,11 @@ def against_peers(bench):
             contenders = [ours(bench, job, cap)]
             contenders += [theirs(bench, job, cap, name) for name in peers if PEERS[name].shards or not job.shards]
             contenders += [Contender("cp", ["cp", "-r", bench.path(job.source), bench.target()], sync=True, limit=cap, group=True,
-                                     peer=True, timeout=options.peer_timeout),
-                           device_of(bench, floor)]
+                                     peer=True, timeout=options.peer_timeout), *rivals(bench, floor)]
             found = bench.contest(f"zarr {job.title}, {human(cap) if cap else 'no cap'}", contenders)
-            columns[cap].append(Column(job, found, floor))
+            columns[cap].append(Column(job, found))
             fill(table, columns[cap], ["resplit", *peers], bool(cap))
+        floor.remove()
         bench.forget(job.source)
         bench.write()
     tables[0].notes.insert(0, "\n".join(told))
