@@ -231,10 +231,11 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, fingerprint, err) : rc;
 }
 
-/* Returns a group that nobody needs any more, or -1. With the lock. */
-static int64_t end_read(rs_run *run, const rs_job *job)
+/* Returns a group that nobody needs any more, or -1. With the lock. Units of what could not be read wait for ever: nobody may write them before
+   the run is known to have failed. */
+static int64_t end_read(rs_run *run, const rs_job *job, resplit_status rc)
 {
-    if (job->any_wanted) {
+    if (rc == RESPLIT_OK && job->any_wanted) {
         let_go(run, job);
     }
     run->n_reading--;
@@ -253,9 +254,9 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
     run->actual.write_seeks += worker->spilled.seeks;
     run->actual.bytes_written += worker->spilled.bytes;
     run->actual.temp_bytes += worker->spilled.bytes;
-    int64_t over = end_read(run, &worker->job), last = over;
+    int64_t over = end_read(run, &worker->job, rc), last = over;
     for (int i = 0; i < worker->n_more; i++) {
-        int64_t group = end_read(run, &worker->more[i]);
+        int64_t group = end_read(run, &worker->more[i], rc);
         over = over >= 0 ? over : group;
         last = group >= 0 ? group : last;
     }

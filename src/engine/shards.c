@@ -85,8 +85,25 @@ static resplit_status find_noted(const rs_shards *shards, int64_t number, int64_
     return RESPLIT_OK;
 }
 
-/* Where the next block of a shard goes: behind all that an earlier run noted, of which no more is true than there are bytes. What it did not
-   note is written again. */
+/* What is behind the last block of a shard goes: room, blocks that nobody noted, and what a run wrote that was killed at the end. */
+static resplit_status cut_off(const char *path, int64_t end, resplit_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT) {
+        return RESPLIT_OK; /* none of its blocks is there */
+    }
+    int failed = fd < 0 || fstat(fd, &st) != 0 || ((int64_t)st.st_size > end && ftruncate(fd, end) != 0) ? errno : 0;
+    if (fd >= 0 && close(fd) != 0 && failed == 0) {
+        failed = errno;
+    }
+    return failed == 0 ? RESPLIT_OK : rs_fail_errno(err, failed, "cannot shorten '%s'", path);
+}
+
+/*
+ * Where the next block of a shard goes: behind all that an earlier run noted, of which no more is true than there are bytes. What it did not
+ * note is written again, and is cut off: that also waits for what a killed run has under way in the file.
+ */
 static resplit_status find_end(const rs_shards *shards, int64_t number, bool anew, int64_t *end, resplit_error *err)
 {
     char path[RS_PATH_MAX];
@@ -99,6 +116,7 @@ static resplit_status find_end(const rs_shards *shards, int64_t number, bool ane
     if (!anew && lstat(path, &st) == 0) {
         RS_TRY(find_noted(shards, number, end, err));
         *end = rs_min(*end, (int64_t)st.st_size);
+        RS_TRY(cut_off(path, *end, err));
     }
     *end = rs_max(*end, rs_array_shard_begin(shards->array));
     return RESPLIT_OK;
@@ -196,36 +214,22 @@ static resplit_status read_entries(const rs_shards *shards, int64_t number, uint
     return RESPLIT_OK;
 }
 
-/* Opens a shard, and gives back what it has behind its last block: room, or what a run wrote that was killed here. */
-static resplit_status open_trimmed(const rs_shards *shards, int64_t number, char path[RS_PATH_MAX], int *fd,
-                                   resplit_error *err)
-{
-    RS_TRY(path_of(shards, number, path, err));
-    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (*fd < 0) {
-        return rs_fail_errno(err, errno, "cannot open '%s'", path);
-    }
-    if (ftruncate(*fd, atomic_load(&shards->next[number])) != 0) {
-        (void)rs_fail_errno(err, errno, "cannot truncate '%s'", path);
-        (void)close(*fd);
-        return RESPLIT_EIO;
-    }
-    return RESPLIT_OK;
-}
-
-static resplit_status close_shard(int fd, const char *path, resplit_status rc, resplit_error *err)
-{
-    return close(fd) != 0 && rc == RESPLIT_OK ? rs_fail_errno(err, errno, "cannot close '%s'", path) : rc;
-}
-
 /* At its beginning, where there is a gap for it, or behind its blocks. */
 static resplit_status write_index(const rs_shards *shards, int64_t number, const rs_text *index, resplit_error *err)
 {
     char path[RS_PATH_MAX];
-    int fd;
-    RS_TRY(open_trimmed(shards, number, path, &fd, err));
+    RS_TRY(path_of(shards, number, path, err));
+    RS_TRY(cut_off(path, atomic_load(&shards->next[number]), err));
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return rs_fail_errno(err, errno, "cannot open '%s'", path);
+    }
     int64_t at = rs_array_shard_begin(shards->array) > 0 ? 0 : atomic_load(&shards->next[number]);
-    return close_shard(fd, path, rs_file_write(fd, path, index->s, (int64_t)index->n, at, err), err);
+    resplit_status rc = rs_file_write(fd, path, index->s, (int64_t)index->n, at, err);
+    if (close(fd) != 0 && rc == RESPLIT_OK) {
+        rc = rs_fail_errno(err, errno, "cannot close '%s'", path);
+    }
+    return rc;
 }
 
 static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error *err)
@@ -247,18 +251,13 @@ static resplit_status finish(rs_shards *shards, uint64_t *entries, resplit_error
     return RESPLIT_OK;
 }
 
-/* Files that get more than an index; of some nothing may have been written yet. */
+/* Files that get more than an index. */
 static resplit_status trim(const rs_shards *shards, resplit_error *err)
 {
     char path[RS_PATH_MAX];
-    struct stat st;
-    int fd;
     for (int64_t i = 0; i < shards->n; i++) {
         RS_TRY(path_of(shards, i, path, err));
-        if (lstat(path, &st) == 0 && (int64_t)st.st_size > atomic_load(&shards->next[i])) {
-            RS_TRY(open_trimmed(shards, i, path, &fd, err));
-            RS_TRY(close_shard(fd, path, RESPLIT_OK, err));
-        }
+        RS_TRY(cut_off(path, atomic_load(&shards->next[i]), err));
     }
     return RESPLIT_OK;
 }
