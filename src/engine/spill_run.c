@@ -354,7 +354,7 @@ bool rs_spill_has_room(const rs_worker *worker)
     return room >= round_up(run->spilling, items * problem->itemsize);
 }
 
-/* Of one slice. */
+/* Of one slice: there are no sheaves of these. */
 static resplit_status back_packed(rs_worker *worker, char *data, resplit_error *err)
 {
     const rs_job *job = &worker->job;
@@ -375,19 +375,19 @@ static resplit_status back_packed(rs_worker *worker, char *data, resplit_error *
 resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], resplit_error *err)
 {
     batch b = {.n = 0};
+    bool packed = worker->unpacker != NULL;
     char *at = worker->staging[0];
     for (int i = 0; i <= worker->n_more; i++) {
         rs_job *job = i == 0 ? &worker->job : &worker->more[i - 1];
-        job->cursor.seeks++;
+        job->cursor.seeks++; /* each stretch is one, as it was when it was written */
         job->cursor.bytes += job->temp_bytes;
         data[i] = at;
-        if (worker->unpacker != NULL) {
-            return back_packed(worker, at, err);
+        if (!packed) {
+            RS_TRY(add(worker, &b, false, at, job->temp_bytes, job->temp_at, err));
         }
-        RS_TRY(add(worker, &b, false, at, job->temp_bytes, job->temp_at, err));
         at += round_up(worker->run->spilling, job->temp_bytes);
     }
-    return flush(worker, &b, err);
+    return packed ? back_packed(worker, data[0], err) : flush(worker, &b, err);
 }
 
 resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err)
