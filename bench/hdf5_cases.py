@@ -114,7 +114,7 @@ def bar_of(found, name, roofline):
 
 
 def row_of(job, found):
-    (_, roofline), mine = roofline_of(found), found["resplit"]
+    roofline, mine = roofline_of(found), found["resplit"]
     row = [job.title, mine.shown(), *(found[name].shown() if name in found else "-" for name in ("device", "codecs"))]
     factor = ratio(mine, roofline) if roofline is not None else None
     row.append(judged(factor, 1.3) if factor else "-")

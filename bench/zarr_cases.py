@@ -219,12 +219,12 @@ class Column:
         best, name = self.fastest()
         if name is None or self.resplit() is None:
             return "-"
-        (_, floor), found = roofline_of(self.found), ratio(self.found["resplit"], self.found[name])
+        floor, found = roofline_of(self.found), ratio(self.found["resplit"], self.found[name])
         room = capped and floor is not None and floor.median <= best / 2
         return judged(found, 0.5) + " (<= 0.5)" if room else judged(found, 1, below=True) + " (< 1)"
 
     def by_roofline(self):
-        _, floor = roofline_of(self.found)
+        floor = roofline_of(self.found)
         return "-" if self.resplit() is None or floor is None else judged(ratio(self.found["resplit"], floor), 1.3)
 
 
