@@ -147,9 +147,9 @@ def test_long_blocks_fill_their_shards_without_gaps(run, tmp_path, chunks):
     for path in files.values():
         stored = path.read_bytes()
         entries = np.frombuffer(stored[-4 * 16 - 4:-4], "<u8").reshape(4, 2)  # offset and bytes of four blocks, then a checksum
-        begins = [(int(at), int(at + n)) for at, n in sorted(entries.tolist())]
-        assert [at for at, _ in begins] == [0, *(end for _, end in begins[:-1])]
-        assert len(stored) == begins[-1][1] + 4 * 16 + 4
+        begins, ends = zip(*((at, at + n) for at, n in sorted(entries.tolist())))
+        assert begins == (0, *ends[:-1])
+        assert len(stored) == ends[-1] + 4 * 16 + 4
         assert min(entries[:, 1]) > 256 << 10
 
 
