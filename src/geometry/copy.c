@@ -40,7 +40,31 @@ LINE_KERNEL(line_2, 2)
 LINE_KERNEL(line_4, 4)
 LINE_KERNEL(line_8, 8)
 LINE_KERNEL(line_16, 16)
-LINE_KERNEL(line_any, size)
+
+enum { CACHE_LINE = 64, AHEAD = 1 << 10, SHORT_ROW = 512 }; /* bytes */
+
+static inline void fetch_row(const char *dst, const char *src, int64_t size)
+{
+    for (int64_t at = 0; at < size; at += CACHE_LINE) {
+        __builtin_prefetch(src + at, 0);
+        __builtin_prefetch(dst + at, 1);
+    }
+}
+
+/* Short rows are no stream that a processor foresees: it is told which ones follow, where they are enough for that to pay. */
+static void line_any(char *dst, const char *src, const copy_axis *line, int64_t size)
+{
+    const int64_t ahead = AHEAD / size + 1;
+    const bool fetches = size < SHORT_ROW && ahead < line->extent;
+    for (int64_t i = 0; i < line->extent; i++) {
+        if (fetches) {
+            fetch_row(dst + ahead * line->dst, src + ahead * line->src, size);
+        }
+        memcpy(dst, src, (size_t)size);
+        dst += line->dst;
+        src += line->src;
+    }
+}
 
 static line_kernel *kernel_for(int64_t size)
 {
