@@ -14,11 +14,10 @@ profiles=$build/profiles
 tools/build.sh coverage
 rm -rf "$profiles"
 mkdir -p "$profiles"
-export LLVM_PROFILE_FILE=$profiles/%8m.profraw RESPLIT=$build/resplit PYTHONDONTWRITEBYTECODE=1 TMPDIR=${TMPDIR:-/dev/shm}
+export LLVM_PROFILE_FILE=$profiles/%8m.profraw RESPLIT=$build/resplit RESPLIT_NO_PACKAGE=1 PYTHONDONTWRITEBYTECODE=1 TMPDIR=${TMPDIR:-/dev/shm}
 status=0
 ctest --test-dir "$build" -j "$(nproc)" --no-label-summary >"$build/ctest.log" 2>&1 || { status=1 && tail -n 20 "$build/ctest.log"; }
-build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 -n "$(nproc)" --dist loadfile --disable-warnings \
-    --ignore-glob '*/test_py_*' --ignore-glob '*/test_dask_*' --ignore-glob '*/test_xarray*' --ignore-glob '*/test_experiments*' || status=1
+build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 -n "$(nproc)" --dist loadfile --disable-warnings || status=1
 
 llvm-profdata merge -sparse -o "$build/all.profdata" "$profiles"/*.profraw
 objects=()

@@ -4,9 +4,11 @@
 #
 # usage: tools/test.sh PRESET
 #
-# The Python package is that of an optimised build, whatever the preset: a sanitizer wants to be in the interpreter, too.
+# The Python package is always an optimised build, since a sanitizer wants to be in the interpreter, too; so its tests are left out where
+# a sanitizer looks on.
 #
-# Tests see RESPLIT (the command), and RESPLIT_SANITIZED=1 when memory and speed are a sanitizer's and not ours.
+# Tests see RESPLIT (the command), RESPLIT_SANITIZED=1 when memory and speed are a sanitizer's and not ours, and RESPLIT_NO_PACKAGE=1
+# when there is no Python package.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -16,7 +18,7 @@ status=0
 
 export RESPLIT=$build/resplit
 case $preset in
-    asan | tsan | fuzz) export RESPLIT_SANITIZED=1 ;;
+    asan | tsan | fuzz) export RESPLIT_SANITIZED=1 RESPLIT_NO_PACKAGE=1 ;;
 esac
 export PYTHONDONTWRITEBYTECODE=1
 # Every run ends with a sync, which on a busy disk waits for everybody's data: in memory it waits for nobody's.
@@ -25,7 +27,7 @@ if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail
 fi
 
 ctest --test-dir "$build" --output-on-failure --no-tests=error --no-label-summary -j "$(nproc)" || status=1
-[ -n "${RESPLIT_SANITIZED:-}" ] || tools/package.sh build/venv || status=1
+[ -n "${RESPLIT_NO_PACKAGE:-}" ] || tools/package.sh build/venv || status=1
 # a file is done by one process: what its tests share is made once
 build/venv/bin/python -m pytest tests/python -q -p no:cacheprovider --timeout 600 -n "$(nproc)" --dist loadfile || status=1
 exit $status

@@ -7,11 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-if os.environ.get("RESPLIT_SANITIZED") == "1":
-    pytest.skip("the Python package is built without sanitizers", allow_module_level=True)
-
-import dask  # noqa: E402
-import resplit.dask  # noqa: E402
+import dask
+import resplit.dask
 
 MEMORY = "64MiB"
 

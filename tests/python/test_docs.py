@@ -4,7 +4,6 @@
 import doctest
 import importlib
 import inspect
-import os
 import re
 
 import h5py
@@ -19,12 +18,9 @@ import minc_support as minc
 from conftest import ROOT, sample, write_blocks
 from doc_support import Page, blocks_of, commands_of, run_doctest
 
-if os.environ.get("RESPLIT_SANITIZED") == "1":
-    pytest.skip("the Python package and MPI are built without sanitizers", allow_module_level=True)
-
-import resplit.dask  # noqa: E402
-import resplit.dask._log  # noqa: E402
-import resplit.dask._store  # noqa: E402
+import resplit.dask
+import resplit.dask._log
+import resplit.dask._store
 
 PAGES = {}  # name: who makes its files; returns more arguments of Page, or None
 

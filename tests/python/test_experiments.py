@@ -2,14 +2,10 @@
 """The experiments of docs/experiments, those that only count: against what was published, and against walks over every buffer."""
 
 import csv
-import os
 import random
 import sys
 
 import pytest
-
-if os.environ.get("RESPLIT_SANITIZED") == "1":
-    pytest.skip("the Python package is built without sanitizers", allow_module_level=True)
 
 from conftest import ROOT
 
