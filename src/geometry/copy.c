@@ -51,13 +51,12 @@ static inline void fetch_row(const char *dst, const char *src, int64_t size)
     }
 }
 
-/* Short rows are no stream that a processor foresees: it is told which ones follow, where they are enough for that to pay. */
+/* Short rows are no stream that a processor foresees: it is told which ones follow. */
 static void line_any(char *dst, const char *src, const copy_axis *line, int64_t size)
 {
-    const int64_t ahead = AHEAD / size + 1;
-    const bool fetches = size < SHORT_ROW && ahead < line->extent;
+    const int64_t ahead = AHEAD / size + 1, fetched = size < SHORT_ROW ? line->extent - ahead : 0;
     for (int64_t i = 0; i < line->extent; i++) {
-        if (fetches) {
+        if (i < fetched) {
             fetch_row(dst + ahead * line->dst, src + ahead * line->src, size);
         }
         memcpy(dst, src, (size_t)size);
