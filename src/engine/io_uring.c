@@ -12,7 +12,10 @@ const rs_io_backend *const rs_io_uring = NULL;
 #include <liburing.h>
 #include <stdlib.h>
 
-enum { PATIENCE = 5 }; /* seconds without a sign of any transfer */
+enum {
+    PATIENCE = 5,     /* seconds without a sign of any transfer */
+    LONG = 512 << 10, /* bytes that a disk is given on their own */
+};
 
 static int start(rs_io *io)
 {
@@ -46,6 +49,20 @@ static void prepare(struct io_uring *ring, rs_transfer *t)
         io_uring_prep_read(sqe, t->fd, t->memory, (unsigned)t->n, (uint64_t)t->at);
     }
     io_uring_sqe_set_data(sqe, t);
+}
+
+/*
+ * Long ones one by one: what a kernel is told of at once, and lies side by side, it makes one request of. Disks were seen that take
+ * a fifth longer for 2 or 4 MiB at a time than for 1 MiB.
+ */
+static void begin(struct io_uring *ring, rs_transfer *list, int n)
+{
+    for (int i = 0; i < n; i++) {
+        prepare(ring, &list[i]);
+        if (list[i].n >= LONG) {
+            (void)io_uring_submit(ring); /* what it does not take now, it takes when it is waited for */
+        }
+    }
 }
 
 /* Takes note of what came. Returns whether the transfer must go on; *code is set when it failed. */
@@ -104,9 +121,7 @@ static int move(rs_io *io, rs_transfer *list, int n, int *failed)
     struct io_uring_cqe *cqe;
     bool is_done[RS_IO_DEPTH] = {false};
     int under_way = n, first = 0;
-    for (int i = 0; i < n; i++) {
-        prepare(ring, &list[i]);
-    }
+    begin(ring, list, n);
     while (under_way > 0) {
         submit_and_wait(ring, list, n, is_done);
         while (io_uring_peek_cqe(ring, &cqe) == 0) {
