@@ -52,7 +52,7 @@ static void prepare(struct io_uring *ring, rs_transfer *t)
 }
 
 /*
- * Long ones one by one: what a kernel is told of at once, and lies side by side, it makes one request of. Disks were seen that take
+ * Long ones one by one: what a kernel is told of at once, and lies side by side, it makes one request of. A disk was seen that takes
  * a fifth longer for 2 or 4 MiB at a time than for 1 MiB.
  */
 static void begin(struct io_uring *ring, rs_transfer *list, int n)
