@@ -341,37 +341,71 @@ bool rs_file_is_long(const rs_block_file *file, const rs_box *box)
     return file->direct >= 0 && r.n > 0 && r.bytes >= RS_DIRECT_WRITE;
 }
 
+/* The runs of a box, and the bytes of what is brought that go there: with a head before the first. */
+typedef struct long_runs {
+    runs r;
+    bool more;
+    int64_t head, from;
+} long_runs;
+
+static long_runs long_runs_of(const rs_block_file *file, const rs_box *box, int64_t head)
+{
+    long_runs l = {.more = true, .head = head};
+    runs_init(&l.r, file, box);
+    return l;
+}
+
+/* A run as it is and, of it, its whole sectors. */
+static void next_long(long_runs *l, rs_long_place *all, rs_long_place *sectors)
+{
+    const rs_block_file *file = l->r.file;
+    *all = (rs_long_place){file->fd, file->path, runs_place(&l->r) - l->head, l->from, l->r.bytes + l->head};
+    int64_t end = all->at + all->n, inside = rs_min(sector_ceil(all->at), end);
+    int64_t rest = rs_max(inside, sector_floor(end));
+    *sectors = (rs_long_place){file->direct, file->path, inside, all->from + (inside - all->at), rest - inside};
+    l->from += all->n;
+    l->head = 0;
+    l->more = next_run(file->layout, l->r.box, l->r.n_outer, l->r.at);
+}
+
+static bool next_sectors(void *payload, rs_long_place *out)
+{
+    long_runs *l = payload;
+    rs_long_place all;
+    if (!l->more) {
+        return false;
+    }
+    next_long(l, &all, out);
+    return true;
+}
+
 /* One end of a run: less than a sector. */
-static resplit_status write_end(rs_area area, const rs_block_file *file, int64_t at, int64_t from, int64_t n,
-                                rs_bringer what, resplit_error *err)
+static resplit_status write_end(rs_area area, const rs_long_place *all, int64_t at, int64_t n, rs_bringer what,
+                                resplit_error *err)
 {
     if (n == 0) {
         return RESPLIT_OK;
     }
-    what.bring(what.payload, from, n, area.memory);
-    return rs_file_write(file->fd, file->path, area.memory, n, at, err);
+    what.bring(what.payload, all->from + (at - all->at), n, area.memory);
+    return rs_file_write(all->fd, all->path, area.memory, n, at, err);
 }
 
 resplit_status rs_file_write_long(rs_together *together, rs_io *io, rs_area area, const rs_block_file *file,
                                   const rs_box *box, int64_t head, rs_bringer what, rs_cursor *cursor,
                                   resplit_error *err)
 {
-    runs r;
-    int64_t from = 0;
-    runs_init(&r, file, box);
-    do {
-        int64_t place = runs_place(&r), at = place - head, end = place + r.bytes;
-        int64_t inside = rs_min(sector_ceil(at), end), rest = rs_max(inside, sector_floor(end));
-        rs_long_place sectors = {
-            .fd = file->direct, .path = file->path, .at = inside, .from = from + (inside - at), .n = rest - inside};
-        RS_TRY(write_end(area, file, at, from, inside - at, what, err));
-        RS_TRY(write_end(area, file, rest, from + (rest - at), end - rest, what, err));
-        RS_TRY(rs_together_write(together, io, area, &sectors, what, err));
-        count_run(cursor, place, r.bytes);
-        from += end - at;
-        head = 0;
-    } while (next_run(file->layout, box, r.n_outer, r.at));
-    return RESPLIT_OK;
+    long_runs l = long_runs_of(file, box, head), again = l;
+    rs_places places = {.next = next_sectors, .payload = &again};
+    while (l.more) {
+        rs_long_place all, sectors;
+        next_long(&l, &all, &sectors);
+        int64_t end = all.at + all.n, rest = sectors.at + sectors.n;
+        RS_TRY(write_end(area, &all, all.at, sectors.at - all.at, what, err));
+        RS_TRY(write_end(area, &all, rest, end - rest, what, err));
+        count_run(cursor, end - l.r.bytes, l.r.bytes);
+        places.bytes += sectors.n;
+    }
+    return rs_together_write(together, io, area, places, what, err);
 }
 
 /* ---- Paths ----------------------------------------------------------------------------------- */

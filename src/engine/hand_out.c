@@ -349,22 +349,20 @@ static rs_outgoing *find_ready(const rs_run *run)
     return NULL;
 }
 
-/* A stint of a long write that is under way, or a write. */
+/* A write, or a stint of one that is under way: who has a unit of its own fills its file forwards. */
 static bool take_write(rs_run *run, rs_job *out)
 {
-    if (rs_together_take(&run->together, &out->stint)) {
-        run->n_writing++;
-        out->kind = RS_JOB_HELP;
-        return true;
-    }
     rs_outgoing *ready = find_ready(run);
-    if (ready == NULL) {
+    if (ready != NULL) {
+        ready->state = RS_WRITING;
+        out->kind = RS_JOB_WRITE;
+        out->outgoing = ready;
+    } else if (rs_together_take(&run->together, &out->stint)) {
+        out->kind = RS_JOB_HELP;
+    } else {
         return false;
     }
-    ready->state = RS_WRITING;
     run->n_writing++;
-    out->kind = RS_JOB_WRITE;
-    out->outgoing = ready;
     return true;
 }
 

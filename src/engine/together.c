@@ -5,9 +5,10 @@
 /* Lies on the stack of who asked for it, who stays until it is done. */
 struct rs_long_write {
     rs_long_write *next;
-    rs_long_place place;
+    rs_places places;
+    rs_long_place rest; /* of the place at hand: what nobody has taken */
     rs_bringer what;
-    int64_t handed, room; /* bytes: handed out, and of a stint */
+    int64_t most, room; /* bytes of a stint: at most, and at the place at hand */
     int n_under_way;
     bool failed;
     resplit_error why;
@@ -33,15 +34,32 @@ static void withdraw(rs_together *together, const rs_long_write *whole)
     }
 }
 
+/* Goes on to where there is something left, if there is; stints there are as equal as can be. */
+static bool find_more(rs_long_write *whole)
+{
+    while (whole->rest.n == 0) {
+        if (!whole->places.next(whole->places.payload, &whole->rest)) {
+            return false;
+        }
+        int64_t sectors = whole->rest.n / RS_SECTOR, n_stints = rs_ceil_div(sectors, whole->most / RS_SECTOR);
+        whole->room = rs_ceil_div(sectors, rs_max(1, n_stints)) * RS_SECTOR;
+    }
+    return true;
+}
+
 static bool take_of(rs_together *together, rs_long_write *whole, rs_stint *out)
 {
-    if (whole->failed || whole->handed == whole->place.n) {
+    if (whole->failed || whole->rest.n == 0) {
         return false;
     }
-    *out = (rs_stint){whole, whole->handed, rs_min(whole->room, whole->place.n - whole->handed)};
-    whole->handed += out->n;
+    rs_long_place *rest = &whole->rest;
+    *out = (rs_stint){whole, *rest};
+    out->place.n = rs_min(whole->room, rest->n);
+    rest->at += out->place.n;
+    rest->from += out->place.n;
+    rest->n -= out->place.n;
     whole->n_under_way++;
-    if (whole->handed == whole->place.n) {
+    if (!find_more(whole)) {
         withdraw(together, whole);
     }
     return true;
@@ -55,11 +73,10 @@ bool rs_together_take(rs_together *together, rs_stint *out)
 void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint)
 {
     rs_long_write *whole = stint->whole;
-    const rs_long_place *place = &whole->place;
+    const rs_long_place *place = &stint->place;
     resplit_error why;
-    rs_transfer transfer = {
-        .fd = place->fd, .write = true, .memory = area.memory, .n = stint->n, .at = place->at + stint->from};
-    whole->what.bring(whole->what.payload, place->from + stint->from, stint->n, area.memory);
+    rs_transfer transfer = {.fd = place->fd, .write = true, .memory = area.memory, .n = place->n, .at = place->at};
+    whole->what.bring(whole->what.payload, place->from, place->n, area.memory);
     resplit_status rc = rs_io_move(io, &transfer, 1, place->path, &why);
     (void)pthread_mutex_lock(together->lock);
     if (rc != RESPLIT_OK && !whole->failed) {
@@ -73,15 +90,13 @@ void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_s
     (void)pthread_mutex_unlock(together->lock);
 }
 
-resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, const rs_long_place *place,
-                                 rs_bringer what, resplit_error *err)
+resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, rs_places places, rs_bringer what,
+                                 resplit_error *err)
 {
-    int64_t sectors = place->n / RS_SECTOR, n_stints = rs_ceil_div(sectors, area.bytes / RS_SECTOR);
-    rs_long_write whole = {.place = *place, .what = what}; /* stints are as equal as can be */
+    rs_long_write whole = {.places = places, .what = what, .most = area.bytes};
     rs_stint stint;
-    whole.room = rs_ceil_div(sectors, rs_max(1, n_stints)) * RS_SECTOR;
     (void)pthread_mutex_lock(together->lock);
-    if (place->n >= RS_TOGETHER_LEAST) {
+    if (find_more(&whole) && places.bytes >= RS_TOGETHER_LEAST) {
         append(together, &whole);
         (void)pthread_cond_broadcast(together->change);
     }

@@ -6,7 +6,8 @@
  *     the others:    rs_together_take, rs_together_make
  *
  * One worker alone would have no more under way than one staging area: a disk does 1.2 GB/s that way and 2.6 with six of them.
- * What is written is asked for stint by stint, and comes into memory that disks like.
+ * What is written is asked for stint by stint, and comes into memory that disks like. It need not lie in one piece: stints are taken of
+ * one place after the other, and nobody waits in between.
  */
 #ifndef RS_TOGETHER_H
 #define RS_TOGETHER_H
@@ -16,7 +17,7 @@
 #include <pthread.h>
 
 /* Bytes. Shorter ones are written forwards by one worker: a file system has less to note of a file that grows than of one with gaps. */
-enum { RS_TOGETHER_LEAST = 32 << 20 };
+enum { RS_TOGETHER_LEAST = 8 << 20 };
 
 typedef struct rs_long_write rs_long_write;
 
@@ -41,9 +42,25 @@ typedef struct rs_area {
     int64_t bytes;
 } rs_area;
 
+/* The bytes [from, from + n) of what is brought, and the sector `at` of a file where they go. */
+typedef struct rs_long_place {
+    int fd;
+    const char *path;
+    int64_t at, from, n;
+} rs_long_place;
+
+/* Where more of it goes; false: that was all. With the lock. */
+typedef bool rs_next_place(void *payload, rs_long_place *out);
+
+typedef struct rs_places {
+    rs_next_place *next;
+    void *payload;
+    int64_t bytes; /* in all */
+} rs_places;
+
 typedef struct rs_stint {
     rs_long_write *whole;
-    int64_t from, n;
+    rs_long_place place;
 } rs_stint;
 
 /* A stint to make; false: there is none. With the lock. */
@@ -52,15 +69,8 @@ bool rs_together_take(rs_together *together, rs_stint *out);
 /* Makes it. Who asked for the whole gets to know of a failure. Without the lock. */
 void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint);
 
-/* The bytes [from, from + n) of what is brought, and the sector `at` of a file where they go. */
-typedef struct rs_long_place {
-    int fd;
-    const char *path;
-    int64_t at, from, n;
-} rs_long_place;
-
 /* Returns when all of it is written, or what went wrong first. Areas of all workers are equally large. Without the lock. */
-resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, const rs_long_place *place,
-                                 rs_bringer what, resplit_error *err);
+resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, rs_places places, rs_bringer what,
+                                 resplit_error *err);
 
 #endif

@@ -98,18 +98,19 @@ def test_every_way_of_input_and_output(run, tmp_path, io, direct, chunks):
 
 
 @pytest.mark.parametrize("direct", ["on", "off"])
-@pytest.mark.parametrize("shape,dtype,before,after", [
-    ((210, 300, 300), "u1", (105, 105, 105), (150, 150, 150)), # rows end anywhere in a sector
-    ((150, 150, 200), "V3", (105, 105, 105), (75, 100, 200)), # and so do elements
-    ((60, 90, 101), "V100", (21, 33, 101), (32, 50, 101)),
-    ((20, 30, 7), "V5000", (9, 11, 7), (13, 30, 3)), # longer than a sector
-    ((640, 200, 100), "<f4", (640, 200, 10), (640, 200, 100)), # so long that all workers write it
-], ids=["u1", "V3", "V100", "V5000", "f4"])
-def test_what_is_written_directly_is_gathered_from_pieces(run, tmp_path, direct, shape, dtype, before, after):
+@pytest.mark.parametrize("shape,dtype,before,after,strategy", [
+    ((210, 300, 300), "u1", (105, 105, 105), (150, 150, 150), "auto"), # rows end anywhere in a sector
+    ((150, 150, 200), "V3", (105, 105, 105), (75, 100, 200), "auto"), # and so do elements
+    ((60, 90, 101), "V100", (21, 33, 101), (32, 50, 101), "auto"),
+    ((20, 30, 7), "V5000", (9, 11, 7), (13, 30, 3), "auto"), # longer than a sector
+    ((640, 200, 100), "<f4", (640, 200, 10), (640, 200, 100), "auto"), # so long that all workers write it
+    ((24, 701, 403), "<f4", (24, 351, 403), (24, 701, 403), "naive"), # the same, in 24 runs
+], ids=["u1", "V3", "V100", "V5000", "f4", "runs"])
+def test_what_is_written_directly_is_gathered_from_pieces(run, tmp_path, direct, shape, dtype, before, after, strategy):
     array = sample(shape, dtype)
     write_blocks(tmp_path / "in", array, before, PATTERN)
-    done = subprocess.run([run.path, "in", "out", "--chunks", ",".join(map(str, after)), "--memory", "96MiB", "--direct", direct],
-                          cwd=tmp_path, env=run.env, capture_output=True, text=True)
+    done = subprocess.run([run.path, "in", "out", "--chunks", ",".join(map(str, after)), "--memory", "96MiB", "--direct", direct,
+                           "--strategy", strategy], cwd=tmp_path, env=run.env, capture_output=True, text=True)
     if done.returncode != 0 and direct == "on":
         assert "Invalid argument" in done.stderr
         pytest.skip("not allowed here")

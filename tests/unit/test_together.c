@@ -15,7 +15,12 @@
 
 #include <cmocka.h>
 
-enum { OWNERS = 3, HELPERS = 4, ROOM = 64 << 10, LENGTH = RS_TOGETHER_LEAST + 4096, SKIPPED = 12345 };
+enum { OWNERS = 3, HELPERS = 4, ROOM = 64 << 10, LENGTH = RS_TOGETHER_LEAST + 4096, SKIPPED = 12345, GAP = 8192 };
+
+/* What is written goes to several places, with a gap before each; at some there is nothing. */
+static const int64_t lengths[] = {0, 4096, 1 << 20, 5 * 4096, 0, LENGTH - (1 << 20) - 6 * 4096, 0};
+
+enum { N_PLACES = sizeof lengths / sizeof lengths[0] };
 
 /* A crew: owners, who write one file each, and helpers, who come and go until all owners are done. */
 typedef struct crew {
@@ -29,6 +34,8 @@ typedef struct owner {
     crew *crew;
     int fd;
     char *bytes;
+    int n_places; /* that were asked for */
+    rs_long_place place;
     resplit_status rc;
     resplit_error err;
 } owner;
@@ -54,6 +61,19 @@ static void bring(void *payload, int64_t from, int64_t n, char *to)
     const owner *o = payload;
     assert_true(from >= SKIPPED && n <= ROOM && from - SKIPPED + n <= LENGTH);
     memcpy(to, o->bytes + (from - SKIPPED), (size_t)n);
+}
+
+static bool next_place(void *payload, rs_long_place *out)
+{
+    owner *o = payload;
+    if (o->n_places == N_PLACES) {
+        return false;
+    }
+    o->place.from += o->place.n;
+    o->place.at += o->place.n + GAP;
+    o->place.n = lengths[o->n_places++];
+    *out = o->place;
+    return true;
 }
 
 static void *help(void *argument)
@@ -83,8 +103,9 @@ static void *own(void *argument)
     crew *c = o->crew;
     rs_io io = {0};
     rs_area area = start_io(&io);
-    rs_long_place place = {.fd = o->fd, .path = "the file", .at = 8192, .from = SKIPPED, .n = LENGTH};
-    o->rc = rs_together_write(&c->together, &io, area, &place, (rs_bringer){bring, o}, &o->err);
+    rs_places places = {next_place, o, LENGTH};
+    o->place = (rs_long_place){.fd = o->fd, .path = "the file", .from = SKIPPED};
+    o->rc = rs_together_write(&c->together, &io, area, places, (rs_bringer){bring, o}, &o->err);
     (void)pthread_mutex_lock(&c->lock);
     c->n_owners--;
     (void)pthread_cond_broadcast(&c->change);
@@ -132,9 +153,18 @@ static void check_file(const owner *o)
     char *found = malloc(LENGTH);
     assert_non_null(found);
     assert_int_equal(o->rc, RESPLIT_OK);
-    assert_int_equal(lseek(o->fd, 0, SEEK_END), 8192 + LENGTH);
-    assert_int_equal(pread(o->fd, found, LENGTH, 8192), LENGTH);
-    assert_memory_equal(found, o->bytes, LENGTH);
+    assert_int_equal(o->n_places, N_PLACES);
+    int64_t from = 0, at = 0, last = 0;
+    for (int i = 0; i < N_PLACES; i++) {
+        at += GAP;
+        assert_int_equal(pread(o->fd, found, (size_t)lengths[i], at), lengths[i]);
+        assert_memory_equal(found, o->bytes + from, (size_t)lengths[i]);
+        from += lengths[i];
+        at += lengths[i];
+        last = lengths[i] > 0 ? at : last;
+    }
+    assert_int_equal(from, LENGTH);
+    assert_int_equal(lseek(o->fd, 0, SEEK_END), last);
     free(found);
 }
 
