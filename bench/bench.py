@@ -19,7 +19,7 @@ import time
 
 import machine
 from cases import CASES, CONFIGS
-from hdf5_cases import HDF5_CASES
+from hdf5_cases import BARS as HDF5_PEERS, HDF5_CASES, LEVELS as HDF5_CODECS
 from measure import Arena, execute
 from tables import MARGIN, MISSED, Table, human
 from zarr_cases import CODECS, PEERS, ZARR_CASES
@@ -219,10 +219,13 @@ def read_options():
         help=f"of zarr: A,B; default: {','.join(ZARR_CASES)}")
     add("--hdf5-cases", type=list_of(str, HDF5_CASES), default=list(HDF5_CASES),
         help=f"of hdf5: A,B; default: {','.join(HDF5_CASES)}")
+    add("--hdf5-codecs", type=list_of(str, HDF5_CODECS), default=list(HDF5_CODECS), help=f"of hdf5; default: {','.join(HDF5_CODECS)}")
+    add("--hdf5-peers", type=list_of(str, [*HDF5_PEERS, "none"]), default=list(HDF5_PEERS),
+        help=f"of hdf5: some of {','.join(HDF5_PEERS)}, or none; default: all")
     add("--zarr-codecs", type=list_of(str, CODECS), default=list(CODECS), help=f"of zarr; default: {','.join(CODECS)}")
     add("--peers", type=list_of(str, [*PEERS, "none"]), default=list(PEERS), help=f"of zarr: some of {','.join(PEERS)}, or none; default: all")
     add("--caps", type=list_of(lambda text: 0 if text == "none" else size(text)), default=[1 << 30, 0],
-        help="of zarr: limits of all memory of a program, page cache included; default: 1GiB,none")
+        help="of zarr and hdf5: limits of all memory of a program, page cache included; default: 1GiB,none")
     add("--zarr-memory", type=size, default=512 << 20, help="of zarr and hdf5: the budget; default: 512MiB")
     add("--peer-timeout", type=above_zero(float), default=120.0, help="of zarr and hdf5: seconds for one run; default: 120")
     add("--peers-dir", default=os.path.join(root, "build", "peers"), help="of zarr: where the peers are, or are installed")

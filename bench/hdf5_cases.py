@@ -46,8 +46,9 @@ def hdf5_jobs(options):
     for letter in options.hdf5_cases:
         text, shape, dtype, before, after = HDF5_CASES[letter]
         small, source, target = grids(shape, before, after, options.scale ** (1 / 3))
-        for codec, level in LEVELS.items():
-            found.append(Hdf5Job(letter + ("d" if codec == "deflate" else ""), text, Hdf5Source(small, dtype, source, level, python), target))
+        for codec in options.hdf5_codecs:
+            found.append(Hdf5Job(letter + ("d" if codec == "deflate" else ""), text,
+                                 Hdf5Source(small, dtype, source, LEVELS[codec], python), target))
     return found
 
 
@@ -89,8 +90,9 @@ def available(bench, table):
     if bench.options.install:
         subprocess.run([sys.executable, os.path.join(PEERS_FOLDER, "install.py"), folder, "hdf5"], check=False)
     has_h5py = os.path.exists(os.path.join(folder, "hdf5", "complete"))
-    there = [name for name in BARS if (has_h5py if name == "h5py-panels" else shutil.which(name))]
-    absent = [name for name in BARS if name not in there]
+    wanted = [name for name in BARS if name in bench.options.hdf5_peers]
+    there = [name for name in wanted if (has_h5py if name == "h5py-panels" else shutil.which(name))]
+    absent = [name for name in wanted if name not in there]
     if absent:
         table.notes.append(f"Not installed here: {', '.join(absent)}.")
     return there, has_h5py
