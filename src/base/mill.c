@@ -7,7 +7,7 @@
 
 /* Lies where its owner waits for it. */
 typedef struct rs_mill_task {
-    void (*work)(void *what);
+    rs_mill_work *work;
     void *what;
     sem_t done; /* without the lock: who wakes up would wait for that, and go to sleep again */
     struct rs_mill_task *next;
@@ -32,9 +32,10 @@ static void *grind(void *argument)
     rs_mill *mill = argument;
     task *t;
     (void)pthread_mutex_lock(&mill->lock);
+    int number = mill->n_begun++;
     while ((t = take(mill)) != NULL) {
         (void)pthread_mutex_unlock(&mill->lock);
-        t->work(t->what);
+        t->work(t->what, number);
         (void)sem_post(&t->done); /* from here on it is gone */
         (void)pthread_mutex_lock(&mill->lock);
     }
@@ -74,11 +75,11 @@ void rs_mill_stop(rs_mill *mill)
     (void)pthread_mutex_destroy(&mill->lock);
 }
 
-void rs_mill_do(rs_mill *mill, void (*work)(void *what), void *what)
+void rs_mill_do(rs_mill *mill, rs_mill_work *work, void *what, int me)
 {
     task t = {.work = work, .what = what};
     if (mill->n_millers == 0) {
-        work(what);
+        work(what, me);
         return;
     }
     (void)sem_init(&t.done, 0, 0);

@@ -21,7 +21,7 @@ typedef struct rs_mill {
     pthread_cond_t change;
     struct rs_mill_task *first, **last; /* a queue; of the workers' stacks */
     bool ends;
-    int n_millers;
+    int n_millers, n_begun; /* of these so many have taken their numbers */
     pthread_t *millers;
 } rs_mill;
 
@@ -31,7 +31,11 @@ void rs_mill_start(rs_mill *mill, int n_millers, size_t stack_bytes);
 /* When nobody waits any more. */
 void rs_mill_stop(rs_mill *mill);
 
-/* Has somebody do it, and returns when it is done. What is done must wait for nobody who may be waiting here. */
-void rs_mill_do(rs_mill *mill, void (*work)(void *what), void *what);
+/* `by`: the number of who does it, from 0, of whom each does one thing at a time. */
+typedef void rs_mill_work(void *what, int by);
+
+/* Has a miller do it, and returns when it is done; without one who asks does it, who has number `me` then. What is done must wait for
+   nobody who may be waiting here. */
+void rs_mill_do(rs_mill *mill, rs_mill_work *work, void *what, int me);
 
 #endif

@@ -68,19 +68,19 @@ static resplit_status say_where(const rs_block_file *file, resplit_status rc, re
 /* What is computed of a block that was read, and its outcome. */
 typedef struct decoding {
     rs_worker *worker;
-    rs_coder *decoder;
+    rs_coder_of whose;
     const rs_block_file *file;
     rs_place at;
     const char *stored;
-    char *area; /* for head and elements, where the elements are wanted elsewhere */
-    char *data;
+    char *area; /* for head and elements; NULL: the stone's */
+    char *data; /* where the elements are wanted; NULL: there */
     rs_block_use *use;
     void *payload;
     resplit_error *err;
     resplit_status rc;
 } decoding;
 
-static resplit_status decode(const decoding *d, int64_t head, int64_t n)
+static resplit_status decode(const decoding *d, rs_coder *decoder, int64_t head, int64_t n)
 {
     if (d->at.missing) {
         rs_fill(d->data, n, d->file->array->fill, d->file->layout->itemsize);
@@ -90,20 +90,24 @@ static resplit_status decode(const decoding *d, int64_t head, int64_t n)
         return RESPLIT_OK;
     }
     if (d->at.memory == NULL) {
-        rs_coder_fit(d->decoder, head + n);
+        rs_coder_fit(decoder, head + n);
     }
     char *out = head > 0 && d->at.memory == NULL ? d->area : d->data;
-    RS_TRY(rs_decode_skipping(d->decoder, d->at.skip, d->stored, d->at.bytes, out, d->err));
+    RS_TRY(rs_decode_skipping(decoder, d->at.skip, d->stored, d->at.bytes, out, d->err));
     if (out != d->data && d->data != d->area + head) { /* the head is not wanted there */
         memcpy(d->data, d->area + head, (size_t)n);
     }
     return RESPLIT_OK;
 }
 
-static void decode_and_use(void *what)
+static void decode_and_use(void *what, int by)
 {
     decoding *d = what;
-    d->rc = decode(d, rs_array_block_offset(d->file->array, d->file->index), element_bytes(d->file));
+    const rs_stone *stone = &d->worker->run->stones[by];
+    int64_t head = rs_array_block_offset(d->file->array, d->file->index);
+    d->area = d->area != NULL ? d->area : stone->area;
+    d->data = d->data != NULL ? d->data : d->area + head;
+    d->rc = decode(d, stone->coder[d->whose], head, element_bytes(d->file));
     if (d->rc == RESPLIT_OK && d->use != NULL) {
         d->use(d->worker, d->data, d->payload);
     }
@@ -137,17 +141,19 @@ static resplit_status fetch(decoding *d, char *staging, rs_cursor *cursor, respl
     return RESPLIT_OK;
 }
 
-resplit_status rs_block_read(rs_worker *worker, rs_coder *decoder, const rs_block_file *file, char *staging,
+resplit_status rs_block_read(rs_worker *worker, rs_coder_of whose, const rs_block_file *file, char *staging,
                              char *place, rs_block_use *use, void *payload, char **data, rs_cursor *cursor,
                              resplit_error *err)
 {
+    bool passes = worker->run->stones[0].area != NULL && file->layout->coding.area > 0;
     char *area = staging + rs_stored_room(file->array->most_stored);
-    *data = place != NULL ? place : area + rs_array_block_offset(file->array, file->index);
     decoding d = {.worker = worker,
-                  .decoder = decoder,
+                  .whose = whose,
                   .file = file,
-                  .area = area,
-                  .data = *data,
+                  .area = passes ? NULL : area,
+                  .data = place != NULL ? place
+                          : passes      ? NULL
+                                        : area + rs_array_block_offset(file->array, file->index),
                   .use = use,
                   .payload = payload,
                   .err = err};
@@ -155,7 +161,8 @@ resplit_status rs_block_read(rs_worker *worker, rs_coder *decoder, const rs_bloc
     cursor->bytes += element_bytes(file);
     RS_TRY(locate(file, &d.at, err));
     RS_TRY(fetch(&d, staging, cursor, err));
-    rs_mill_do(&worker->run->mill, decode_and_use, &d);
+    rs_run_compute(worker, decode_and_use, &d);
+    *data = d.data;
     return say_where(file, d.rc, err);
 }
 
@@ -338,14 +345,16 @@ typedef struct encoding {
     resplit_status rc;
 } encoding;
 
-static resplit_status encode(encoding *e)
+static resplit_status encode(encoding *e, const rs_stone *stone)
 {
     rs_worker *worker = e->worker;
     const rs_run *run = worker->run;
     const resplit_array *target = run->target;
     int64_t items = rs_box_volume(run->problem->ndim, &e->step->stored), n = items * target->dtype.itemsize;
     int64_t head = rs_array_block_offset(target, e->step->index);
-    char *area = e->staging + rs_stored_room(rs_chain_bound(&target->chain, head + n)), *place = area + head;
+    char *area =
+        stone->area != NULL ? stone->area : e->staging + rs_stored_room(rs_chain_bound(&target->chain, head + n));
+    char *place = area + head;
     char *elements = rs_block_assemble(worker, e->step, e->pieces, NULL, place, e->fingerprint);
     worker->cursor.seeks++;
     worker->cursor.bytes += items * run->problem->itemsize;
@@ -361,15 +370,16 @@ static resplit_status encode(encoding *e)
         elements = place;
     }
     RS_TRY(put_head(target, e->step->index, head, area, e->err));
-    rs_coder_fit(worker->encoder, head + n);
+    rs_coder *encoder = stone->coder[RS_OF_TARGET];
+    rs_coder_fit(encoder, head + n);
     e->n_stored = head + n;
-    return rs_encode(worker->encoder, elements - head, e->staging, &e->n_stored, e->err);
+    return rs_encode(encoder, elements - head, e->staging, &e->n_stored, e->err);
 }
 
-static void encode_it(void *what)
+static void encode_it(void *what, int by)
 {
     encoding *e = what;
-    e->rc = encode(e);
+    e->rc = encode(e, &e->worker->run->stones[by]);
 }
 
 resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_piece *pieces, char *staging,
@@ -377,7 +387,7 @@ resplit_status rs_block_encode(rs_worker *worker, const rs_step *step, const rs_
 {
     encoding e = {
         .worker = worker, .step = step, .pieces = pieces, .staging = staging, .fingerprint = fingerprint, .err = err};
-    rs_mill_do(&worker->run->mill, encode_it, &e);
+    rs_run_compute(worker, encode_it, &e);
     *n_stored = e.n_stored;
     return e.rc;
 }

@@ -5,6 +5,8 @@
  *     file --- stored bytes ---> | staging: stored | elements | --- scatter ---> units
  *     unit --- (padded:) ------> |          stored | elements | --- stored bytes ---> file, or appended to a shard
  *
+ * Elements that only who computes needs are in an area of its stone instead: few areas, which stay in the caches.
+ *
  * A block that is missing is full of the array's fill value, and one that is full of it is not written.
  */
 #ifndef RS_BLOCK_H
@@ -16,10 +18,11 @@
 typedef void rs_block_use(rs_worker *worker, char *data, void *payload);
 
 /*
- * Reads and decodes the block `file`, in the layout's order, `stored` long. Into `place`, or into staging when that is NULL;
- * *data says where. `use` is called by who has decoded it, while it is in a cache; NULL: nothing is done with it.
+ * Reads and decodes the block `file`, in the layout's order, `stored` long. Into `place`, or, when that is NULL, into staging or where stones
+ * have areas for it; *data says where. `use` is called by who has decoded it, while it is in a cache, and in an area afterwards there is
+ * nothing any more; NULL: nothing is done with it.
  */
-resplit_status rs_block_read(rs_worker *worker, rs_coder *decoder, const rs_block_file *file, char *staging,
+resplit_status rs_block_read(rs_worker *worker, rs_coder_of whose, const rs_block_file *file, char *staging,
                              char *place, rs_block_use *use, void *payload, char **data, rs_cursor *cursor,
                              resplit_error *err);
 

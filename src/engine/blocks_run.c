@@ -120,7 +120,7 @@ static resplit_status transcode(rs_worker *worker, const rs_block_file *from, rs
     decoded d = {.stored = from->stored, .box = &write->box};
     rs_piece piece = {.next = NULL};
     char *data;
-    RS_TRY(encoded ? rs_block_read(worker, worker->decoder, from, worker->staging[0], NULL, look_through, &d, &data,
+    RS_TRY(encoded ? rs_block_read(worker, RS_OF_SOURCE, from, worker->staging[0], NULL, look_through, &d, &data,
                                    reading, err)
                    : read_slice(worker, from, box, &data, reading, err));
     piece.view = rs_view_of(problem->ndim, problem->source.order, box, problem->itemsize, data);
@@ -170,8 +170,7 @@ static resplit_status unpack(rs_worker *worker, const rs_block_file *from, rs_ou
                        (long long)run->plan->staging_bytes, (long long)n);
     }
     decoded d = {.stored = from->stored, .box = &write->box, .together = true};
-    RS_TRY(
-        rs_block_read(worker, worker->decoder, from, worker->staging[0], place, look_through, &d, &data, reading, err));
+    RS_TRY(rs_block_read(worker, RS_OF_SOURCE, from, worker->staging[0], place, look_through, &d, &data, reading, err));
     outgoing->fingerprint = d.fingerprint;
     worker->before = rs_run_casts(run) ? 0 : data - worker->staging[0];
     return hand_over(worker, write, data, err);

@@ -97,8 +97,8 @@ static resplit_status compare_whole(rs_worker *worker, const rs_step *step, cons
     rs_block_file file;
     char *other;
     RS_TRY(rs_run_open_target(worker, step, &file, err));
-    resplit_status rc = rs_block_read(worker, worker->encoder, &file, worker->staging[1], NULL, NULL, NULL, &other,
-                                      &worker->cursor, err);
+    resplit_status rc =
+        rs_block_read(worker, RS_OF_TARGET, &file, worker->staging[1], NULL, NULL, NULL, &other, &worker->cursor, err);
     rs_files_put(&run->targets, &file, false);
     if (rc != RESPLIT_OK) {
         return rc;

@@ -64,24 +64,64 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
 }
 
-/* One for each processor, where somebody is left to move bytes meanwhile. */
+/* One for each stone, where somebody is left to move bytes meanwhile. */
 static int count_millers(const rs_run *run)
 {
-    int n = rs_system_processors();
-    return rs_problem_coder(run->problem) > 0 && !run->problem->verbatim && run->n_workers > n ? n : 0;
+    return run->n_workers > run->n_stones ? run->n_stones : 0;
 }
 
-static resplit_status begin_coders(rs_run *run, rs_worker *worker, resplit_error *err)
+static resplit_status begin_coders(const rs_run *run, rs_stone *stone, resplit_error *err)
 {
     const resplit_array *source = run->source, *target = run->target;
-    if (source->encoded && !run->problem->verbatim) {
-        RS_TRY(rs_coder_new(&source->chain, rs_array_coded_bytes(source), false, &worker->decoder, err));
+    rs_coder **of = stone->coder;
+    if (source->encoded) {
+        RS_TRY(rs_coder_new(&source->chain, rs_array_coded_bytes(source), false, &of[RS_OF_SOURCE], err));
     }
-    if (target->encoded && !run->problem->verbatim
-        && !run->only_reads) { /* a target that is only compared with is decoded */
-        RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &worker->encoder, err));
+    if (target->encoded && !run->only_reads) { /* a target that is only compared with is decoded */
+        RS_TRY(rs_coder_new(&target->chain, rs_array_coded_bytes(target), run->targets.write, &of[RS_OF_TARGET], err));
     }
-    return run->spilling != NULL ? rs_spill_coders(worker, err) : RESPLIT_OK;
+    return run->spilling != NULL ? rs_spill_coders(run, stone, err) : RESPLIT_OK;
+}
+
+/* One for each processor, if there are so many workers and the plan has room for them. */
+static resplit_status begin_stones(rs_run *run, resplit_error *err)
+{
+    int64_t area = rs_plan_area_bytes(run->problem, run->plan);
+    if (rs_problem_coder(run->problem) == 0 || run->problem->verbatim) {
+        run->n_stones = run->n_workers; /* nobody asks for them */
+        return RESPLIT_OK;
+    }
+    run->n_stones = (int)rs_min(rs_system_processors(), rs_plan_stones(run->plan, run->n_workers));
+    run->stones = calloc((size_t)run->n_stones, sizeof *run->stones);
+    if (run->stones == NULL) {
+        return rs_fail_errno(err, ENOMEM, "cannot allocate what %d need to compute", run->n_stones);
+    }
+    for (int i = 0; i < run->n_stones; i++) {
+        void *memory = NULL;
+        RS_TRY(begin_coders(run, &run->stones[i], err));
+        RS_TRY(area > 0 ? rs_budget_alloc(run->budget, RS_FOR_DISK, area, &memory, err) : RESPLIT_OK);
+        run->stones[i].area = memory;
+    }
+    return RESPLIT_OK;
+}
+
+static void end_stones(rs_run *run)
+{
+    for (int i = 0; run->stones != NULL && i < run->n_stones; i++) {
+        rs_stone *stone = &run->stones[i];
+        for (int k = 0; k < RS_N_CODERS; k++) {
+            rs_coder_free(stone->coder[k]);
+        }
+        if (stone->area != NULL) {
+            rs_budget_release(run->budget, stone->area, rs_plan_area_bytes(run->problem, run->plan));
+        }
+    }
+    free(run->stones);
+}
+
+void rs_run_compute(rs_worker *worker, rs_mill_work *work, void *what)
+{
+    rs_mill_do(&worker->run->mill, work, what, (int)(worker - worker->run->workers));
 }
 
 /* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
@@ -98,7 +138,6 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
-    RS_TRY(begin_coders(run, worker, err));
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
@@ -132,6 +171,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
         return rs_fail_errno(err, ENOMEM, "cannot allocate %d workers", run->n_workers);
     }
     RS_TRY(begin_job(run, &run->next, err));
+    RS_TRY(begin_stones(run, err));
     for (int i = 0; i < run->n_workers; i++) {
         RS_TRY(begin_worker(run, &run->workers[i], err));
     }
@@ -155,16 +195,13 @@ void rs_run_end(rs_run *run)
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
         add_losses(&run->losses, &run->workers[i].losses);
         rs_io_stop(&run->workers[i].io);
-        rs_coder_free(run->workers[i].decoder);
-        rs_coder_free(run->workers[i].encoder);
-        rs_coder_free(run->workers[i].packer);
-        rs_coder_free(run->workers[i].unpacker);
         free(run->workers[i].job.touched);
         free(run->workers[i].job.group_at);
         for (int k = 0; k < run->plan->n_staging; k++) {
             rs_budget_release(run->budget, run->workers[i].staging[k], run->plan->staging_bytes);
         }
     }
+    end_stones(run);
     if (run->budget != NULL) {
         run->actual.peak_bytes =
             rs_budget_peak(run->budget) + rs_plan_beside(run->problem, run->plan, (int)rs_max(1, run->n_workers));
@@ -222,8 +259,9 @@ resplit_status rs_run_crew(rs_run *run, void *(*work)(void *worker), resplit_err
         (void)pthread_attr_setstacksize(&attributes, run->hands_over ? THEIR_STACK : STACK_BYTES);
     }
     rs_mill_start(&run->mill, count_millers(run), STACK_BYTES);
-    /* fewer workers than wanted are enough */
-    while (n < run->n_workers
+    /* fewer workers than wanted are enough; and each of those who compute themselves needs a stone */
+    int most = run->mill.n_millers > 0 ? run->n_workers : (int)rs_min(run->n_workers, run->n_stones);
+    while (n < most
            && pthread_create(&run->workers[n].thread, small ? &attributes : NULL, work, &run->workers[n]) == 0) {
         n++;
     }

@@ -218,7 +218,7 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     resplit_status rc =
         stream != NULL
             ? rs_stream_read(stream, job->turn, &file, &job->slice, place != NULL ? place : data, &job->cursor, err)
-        : encoded ? rs_block_read(worker, worker->decoder, &file, data, place, take_in, &a, &data, &job->cursor, err)
+        : encoded      ? rs_block_read(worker, RS_OF_SOURCE, &file, data, place, take_in, &a, &data, &job->cursor, err)
         : file.missing ? fill_slice(worker, place, &data)
         : place != NULL
             ? read_straight(worker, &file, place, err)

@@ -76,19 +76,25 @@ typedef struct rs_job {
     int64_t temp_at, temp_bytes;
 } rs_job;
 
+/* What it takes to compute, of each miller, or of each worker where there are none. Owned by the run. */
+typedef enum rs_coder_of { RS_OF_SOURCE, RS_OF_TARGET, RS_TO_PACK, RS_TO_UNPACK, RS_N_CODERS } rs_coder_of;
+
+typedef struct rs_stone {
+    rs_coder *coder[RS_N_CODERS]; /* NULL: there is nothing to code */
+    char *area;                   /* for elements of a block that nobody else sees; NULL: they are in staging */
+} rs_stone;
+
 struct rs_worker {
     rs_run *run;
     pthread_t thread;
     rs_io io;
     char *staging[3];
     char path[2][RS_PATH_MAX];
-    rs_coder *decoder, *encoder; /* of encoded blocks; else NULL */
-    rs_coder *packer, *unpacker; /* of a packed spill; else NULL */
-    rs_stream *stream[2];        /* of a copy: the block at hand of source and target, read forwards; else NULL */
-    rs_cursor cursor;            /* of the write at hand */
-    rs_cursor spilled;           /* by the read at hand */
-    resplit_losses losses;       /* by casts */
-    int64_t before;              /* bytes that are free before the memory of the unit at hand */
+    rs_stream *stream[2];  /* of a copy: the block at hand of source and target, read forwards; else NULL */
+    rs_cursor cursor;      /* of the write at hand */
+    rs_cursor spilled;     /* by the read at hand */
+    resplit_losses losses; /* by casts */
+    int64_t before;        /* bytes that are free before the memory of the unit at hand */
     rs_job job;
     rs_job *more; /* the rest of a sheaf, which share what the first one has for touched units; NULL: there is none */
     int n_more;
@@ -136,6 +142,8 @@ struct rs_run {
     const char *io_name;
 
     rs_mill mill; /* where blocks are coded */
+    rs_stone *stones;
+    int n_stones;
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t change;
@@ -213,6 +221,9 @@ rs_area rs_run_area(const rs_worker *worker);
 /* Puts the elements of `box` together that pieces hold, in the target's order. */
 void rs_run_gather(const rs_run *run, const rs_piece *pieces, const rs_box *box, char *memory);
 
+/* Has somebody compute for a worker, who waits; `by` is the number of a stone. */
+void rs_run_compute(rs_worker *worker, rs_mill_work *work, void *what);
+
 /* Adds what was read, or written, to what the run did. With the lock. */
 void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written);
 
@@ -228,8 +239,8 @@ void rs_spill_fetch(rs_run *run, rs_job *job);
 void rs_spill_begin(rs_run *run, const rs_job *job);
 int64_t rs_spill_end(rs_run *run, const rs_job *job);
 
-/* Of a worker, where stretches are packed. */
-resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err);
+/* Of a stone, where stretches are packed. */
+resplit_status rs_spill_coders(const rs_run *run, rs_stone *stone, resplit_error *err);
 
 /* Without it. What of the slice belongs to groups goes to the file; adds up its fingerprint, if `sum`. */
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,

@@ -217,25 +217,27 @@ static int64_t room_in(const rs_worker *worker, int area, const char *from)
 
 /* A stretch that is packed, or unpacked, and the outcome. */
 typedef struct packing {
-    rs_coder *coder;
+    const rs_stone *stones;
     char *in, *out;
     int64_t n_in, n_out;
     resplit_error *err;
     resplit_status rc;
 } packing;
 
-static void pack(void *what)
+static void pack(void *what, int by)
 {
     packing *p = what;
-    rs_coder_fit(p->coder, p->n_in);
-    p->rc = rs_encode(p->coder, p->in, p->out, &p->n_out, p->err);
+    rs_coder *packer = p->stones[by].coder[RS_TO_PACK];
+    rs_coder_fit(packer, p->n_in);
+    p->rc = rs_encode(packer, p->in, p->out, &p->n_out, p->err);
 }
 
-static void unpack(void *what)
+static void unpack(void *what, int by)
 {
     packing *p = what;
-    rs_coder_fit(p->coder, p->n_out);
-    p->rc = rs_decode(p->coder, p->in, p->n_in, p->out, p->err);
+    rs_coder *unpacker = p->stones[by].coder[RS_TO_UNPACK];
+    rs_coder_fit(unpacker, p->n_out);
+    p->rc = rs_decode(unpacker, p->in, p->n_in, p->out, p->err);
 }
 
 /* Behind what its group has. */
@@ -253,8 +255,8 @@ static resplit_status pack_stretch(rs_worker *worker, gathering *g, int64_t grou
         return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for %lld packed ones",
                        (long long)run->plan->staging_bytes, (long long)most);
     }
-    packing p = {.coder = worker->packer, .in = g->bytes, .n_in = g->n, .out = g->packed, .err = err};
-    rs_mill_do(&run->mill, pack, &p);
+    packing p = {.stones = run->stones, .in = g->bytes, .n_in = g->n, .out = g->packed, .err = err};
+    rs_run_compute(worker, pack, &p);
     RS_TRY(p.rc);
     place->n = p.n_out;
     (void)pthread_mutex_lock(&run->lock);
@@ -277,7 +279,7 @@ static resplit_status end_stretch(rs_worker *worker, gathering *g, resplit_error
     worker->spilled.bytes += g->n;
     g->left -= g->n;
     g->group = -1;
-    if (worker->packer != NULL) {
+    if (worker->run->plan->spill.packed) {
         return pack_stretch(worker, g, group, err); /* its bytes are free again */
     }
     g->free = g->bytes + round_up(worker->run->spilling, g->n);
@@ -359,7 +361,7 @@ static resplit_status back_packed(rs_worker *worker, char *data, resplit_error *
 {
     const rs_job *job = &worker->job;
     stretch place = *stretch_of(worker->run, &job->step, job->step.group);
-    packing p = {.coder = worker->unpacker,
+    packing p = {.stones = worker->run->stones,
                  .in = worker->staging[1],
                  .n_in = place.n,
                  .out = data,
@@ -368,14 +370,14 @@ static resplit_status back_packed(rs_worker *worker, char *data, resplit_error *
     batch b = {.n = 0};
     RS_TRY(add(worker, &b, false, p.in, place.n, place.at, err));
     RS_TRY(flush(worker, &b, err));
-    rs_mill_do(&worker->run->mill, unpack, &p);
+    rs_run_compute(worker, unpack, &p);
     return p.rc;
 }
 
 resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], resplit_error *err)
 {
     batch b = {.n = 0};
-    bool packed = worker->unpacker != NULL;
+    bool packed = worker->run->plan->spill.packed;
     char *at = worker->staging[0];
     for (int i = 0; i <= worker->n_more; i++) {
         rs_job *job = i == 0 ? &worker->job : &worker->more[i - 1];
@@ -390,15 +392,14 @@ resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], respli
     return packed ? back_packed(worker, data[0], err) : flush(worker, &b, err);
 }
 
-resplit_status rs_spill_coders(rs_worker *worker, resplit_error *err)
+resplit_status rs_spill_coders(const rs_run *run, rs_stone *stone, resplit_error *err)
 {
-    const rs_run *run = worker->run;
     int64_t n = rs_layout_longest(&run->problem->source) * run->problem->itemsize;
     if (!run->plan->spill.packed) {
         return RESPLIT_OK;
     }
-    RS_TRY(rs_coder_new(&run->spilling->chain, n, true, &worker->packer, err));
-    return rs_coder_new(&run->spilling->chain, n, false, &worker->unpacker, err);
+    RS_TRY(rs_coder_new(&run->spilling->chain, n, true, &stone->coder[RS_TO_PACK], err));
+    return rs_coder_new(&run->spilling->chain, n, false, &stone->coder[RS_TO_UNPACK], err);
 }
 
 /* ---- The temporary file ---------------------------------------------------------------------- */

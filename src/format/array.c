@@ -240,6 +240,7 @@ resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t st
         return rs_fail(err, RESPLIT_EUNSUPPORTED, "blocks of %lld bytes are more than their codecs can do",
                        (long long)n);
     }
+    int64_t area = rs_elements_room(rs_max(n, held), encode);
     rs_coding packed = {0};
     if (!encode) {
         RS_TRY(measure_packing(array, held, &packed, err));
@@ -247,7 +248,8 @@ resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t st
     /* the planner counts bytes as the engine holds them: before a cast */
     array->layout.atomic = true;
     array->layout.coding = (rs_coding){
-        .staging = rs_coding_room(stored, rs_max(n, held), encode),
+        .staging = rs_stored_room(stored) + area,
+        .area = area,
         .coder = coder,
         .seconds =
             scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),

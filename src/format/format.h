@@ -176,10 +176,10 @@ static inline int64_t rs_stored_room(int64_t bytes)
     return (bytes + 4095) / 4096 * 4096 + 2 * 4096;
 }
 
-/* The same with the elements behind them, of which decoded ones may begin anywhere in a sector: so they are written from there. */
-static inline int64_t rs_coding_room(int64_t stored, int64_t elements, bool encode)
+/* For their elements, of which decoded ones may begin anywhere in a sector: so they are written from there. */
+static inline int64_t rs_elements_room(int64_t bytes, bool encode)
 {
-    return rs_stored_room(stored) + (elements + 4095) / 4096 * 4096 + (encode ? 0 : 4096);
+    return (bytes + 4095) / 4096 * 4096 + (encode ? 0 : 4096);
 }
 
 /* Why blocks cannot be decoded; NULL: they can. */

@@ -259,6 +259,7 @@ resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t crea
     array->layout.coding.coder +=
         4 * block; /* a chunk as it is stored, twice while filters are undone, and the block itself */
     array->layout.coding.library = RS_HDF5_LIBRARY;
+    array->layout.coding.area = 0; /* they come from the library */
     array->layout.coding.seconds = 1 / BYTES_A_SECOND;
     return RESPLIT_OK;
 }

@@ -139,9 +139,11 @@ resplit_status rs_nifti_set_coding(resplit_array *array, bool encode, int64_t st
     if (encode) {
         stored = rs_chain_bound(&array->chain, bytes);
     }
+    int64_t area = rs_elements_room(rs_max(bytes, held), encode);
     array->encoded = array->layout.atomic = true;
     array->layout.coding = (rs_coding){
-        .staging = rs_coding_room(stored, rs_max(bytes, held), encode),
+        .staging = rs_stored_room(stored) + area,
+        .area = area,
         .coder = rs_coder_bytes(&array->chain, bytes, encode),
         .seconds =
             scale * rs_chain_seconds(&array->chain, sample, encode) / (double)sample + rs_cast_seconds(&array->cast),

@@ -15,7 +15,8 @@ typedef struct rs_box {
 
 /* What it takes to read or write an encoded block, or one of another type; all zero: blocks are stored as they are. */
 typedef struct rs_coding {
-    int64_t staging; /* bytes of staging that a worker needs for an encoded one */
+    int64_t staging; /* bytes of staging that a worker needs for an encoded one, */
+    int64_t area;    /* of them, those for its elements; 0: they have to be there, whoever computes */
     int64_t item;    /* bytes of an element in the files, when it is cast; else 0 */
     int64_t coder;   /* and for its codecs */
     int64_t library; /* and all of them together, for a library that moves no data */

@@ -231,18 +231,53 @@ int64_t rs_plan_charge(int64_t bytes, int64_t n)
     return rs_add_most(bytes, rs_add_most(rs_mul_most(pages, 4096), rs_mul_most(rs_add_most(n, 1), RS_PIECE_BYTES)));
 }
 
-/* Of one worker, with its share of those who compute for it. */
+int rs_plan_stones(const rs_plan *plan, int n_workers)
+{
+    return (int)rs_min(n_workers, rs_max(RS_CODING_WORKERS, plan->crew) / 2);
+}
+
+/* Elements that are used by who decodes, or made by who encodes, and by nobody else. */
+static bool passes_through(const rs_plan *plan)
+{
+    return plan->kind == RS_PLAN_BUFFERS && plan->n_staging == 1;
+}
+
+int64_t rs_plan_area_bytes(const rs_problem *problem, const rs_plan *plan)
+{
+    return passes_through(plan) ? rs_problem_area(problem) : 0;
+}
+
+/* Of one stone: its codecs, and the stack of a miller. */
 static int64_t coder_bytes(const rs_problem *problem, const rs_plan *plan)
 {
     int64_t coder = rs_problem_coder(problem), packer = plan->spill.packed ? problem->source.coding.packer : 0;
-    return coder > 0 ? rs_add_most(rs_add_most(coder, packer), RS_MILLER_BYTES) : packer;
+    return coder > 0 ? rs_add_most(rs_add_most(coder - rs_problem_streams(problem), packer), RS_MILLER_BYTES) : packer;
 }
 
-/* The same: its areas, and its codecs. */
+/* The same with its area. */
+static int64_t stone_bytes(const rs_problem *problem, const rs_plan *plan)
+{
+    int64_t area = rs_plan_area_bytes(problem, plan);
+    return rs_add_most(coder_bytes(problem, plan), area > 0 ? rs_budget_charge(plan->memory, area) : 0);
+}
+
+static int64_t stones_bytes(const rs_problem *problem, const rs_plan *plan, int64_t n_workers)
+{
+    return rs_mul_most(rs_plan_stones(plan, (int)n_workers), stone_bytes(problem, plan));
+}
+
+/* A staging area of a worker, at its least. */
+static int64_t least_area(const rs_problem *problem, const rs_plan *plan)
+{
+    return rs_max(RS_LEAST_STAGING, rs_problem_staging(problem, !passes_through(plan)));
+}
+
+/* Of one worker: its areas, its stone, and its streams. */
 static int64_t least_staging(const rs_problem *problem, const rs_plan *plan)
 {
-    int64_t area = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
-    return rs_add_most(coder_bytes(problem, plan), rs_mul_most(plan->n_staging, rs_budget_charge(plan->memory, area)));
+    int64_t area = rs_budget_charge(plan->memory, least_area(problem, plan));
+    return rs_add_most(rs_add_most(stone_bytes(problem, plan), rs_problem_streams(problem)),
+                       rs_mul_most(plan->n_staging, area));
 }
 
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
@@ -252,16 +287,34 @@ int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan)
 
 int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n)
 {
-    int64_t workers = rs_mul_most(n - 1, RS_WORKER_BYTES), codecs = rs_mul_most(n, coder_bytes(problem, plan));
+    int64_t workers = rs_mul_most(n - 1, RS_WORKER_BYTES) + rs_mul_most(n, rs_problem_streams(problem));
+    int64_t codecs = rs_mul_most(rs_plan_stones(plan, n), coder_bytes(problem, plan));
     return rs_add_most(rs_add_most(rs_problem_fixed(problem), rs_spill_table_bytes(problem, plan)),
                        rs_add_most(workers, codecs));
 }
 
+/* A worker with as much staging as is fair, beside its stone. */
+static int64_t fair_bytes(const rs_problem *problem, const rs_plan *plan)
+{
+    int64_t staging = rs_mul_most(plan->n_staging, rs_max(RS_FAIR_STAGING, least_area(problem, plan) + 4096));
+    return rs_add_most(RS_WORKER_BYTES + rs_problem_streams(problem), staging);
+}
+
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n)
 {
-    int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
-    int64_t staging = rs_mul_most(plan->n_staging, rs_max(RS_FAIR_STAGING, least + 4096));
-    return rs_mul_most(n, rs_add_most(RS_WORKER_BYTES + coder_bytes(problem, plan), staging));
+    int64_t stones = rs_mul_most(rs_plan_stones(plan, n + 1) - 1, stone_bytes(problem, plan));
+    return rs_add_most(rs_mul_most(n, fair_bytes(problem, plan)), stones);
+}
+
+/* As many workers as fit. */
+static int64_t count_workers(const rs_problem *problem, const rs_plan *plan, int64_t room)
+{
+    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(RS_CODING_WORKERS, plan->crew) : RS_DISK_WORKERS;
+    int64_t fair = fair_bytes(problem, plan), n = plan->thrifty ? 1 : most;
+    while (n > 1 && rs_add_most(rs_mul_most(n, fair), stones_bytes(problem, plan, n)) > room) {
+        n--;
+    }
+    return n;
 }
 
 int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
@@ -276,19 +329,18 @@ int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan)
 
 void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int64_t ahead)
 {
-    int64_t itemsize = problem->itemsize, least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem));
+    int64_t itemsize = problem->itemsize, least = least_area(problem, plan);
     int64_t rest = peak - least_staging(problem, plan), left = plan->memory - rest;
-    int64_t worker = RS_WORKER_BYTES + coder_bytes(problem, plan); /* beside staging; the first has no stack of ours */
-    int64_t most = rs_problem_coder(problem) > 0 ? rs_max(RS_CODING_WORKERS, plan->crew) : RS_DISK_WORKERS;
-    int64_t n = plan->thrifty ? 1 : rs_max(1, rs_min(most, left / rs_plan_workers(problem, plan, 1)));
+    int64_t n = count_workers(problem, plan, left);
+    /* beside staging; the first has no stack of ours */
+    int64_t beside = (n - 1) * RS_WORKER_BYTES + n * rs_problem_streams(problem) + stones_bytes(problem, plan, n);
     /* beyond what is fair, staging shares with what is read ahead */
-    int64_t share = (left - n * worker + RS_WORKER_BYTES) / (n * plan->n_staging);
+    int64_t share = (left - beside) / (n * plan->n_staging);
     share = n > 1 ? rs_max(rs_min(share, RS_FAIR_STAGING), share / 2) : share;
     int64_t bytes = rs_max(least, rs_min(rs_max(RS_MOST_STAGING, itemsize), share - 4096));
     plan->n_workers = (int)n;
     plan->staging_bytes = rs_max(least, bytes - bytes % itemsize);
-    peak =
-        rest + n * worker - RS_WORKER_BYTES + n * plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
+    peak = rest + beside + n * plan->n_staging * rs_budget_charge(plan->memory, plan->staging_bytes);
     plan->predicted.peak_bytes = plan->thrifty ? peak : rs_max(peak, rs_min(plan->memory, peak + ahead));
 }
 

@@ -160,7 +160,14 @@ bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
 int64_t rs_plan_charge(int64_t bytes, int64_t n);
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
 
-/* What `n` workers take beside array data and staging: the fixed part, codecs, and where stretches of a packed spill are. */
+/*
+ * Stones are what it takes to compute: codecs, and where blocks only pass through it an area for their elements, else of 0 bytes. There is
+ * one for each worker, but no more than processors, which are half as many as workers that the machine has use for.
+ */
+int rs_plan_stones(const rs_plan *plan, int n_workers);
+int64_t rs_plan_area_bytes(const rs_problem *problem, const rs_plan *plan);
+
+/* What `n` workers take beside array data, staging and areas: the fixed part, codecs, and where stretches of a packed spill are. */
 int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n);
 
 /* What `n` workers more need, with as much staging as is fair. */
@@ -223,9 +230,7 @@ enum {
     RS_MOST_WORKERS = 64,        /* and at most */
     RS_GOOD_WORKERS = 8,         /* fewer leave processors or the disk idle */
     RS_WORKER_BYTES = 256 << 10, /* of each but the first: stack, ring, the work at hand */
-    RS_MILLER_BYTES =
-        132
-        << 10, /* of each, where blocks are coded: somebody who computes for it, of whom there are not more than workers */
+    RS_MILLER_BYTES = 132 << 10, /* with each stone, where blocks are coded: somebody who computes */
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */

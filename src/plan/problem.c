@@ -113,15 +113,28 @@ void rs_problem_see(rs_problem *problem, uint32_t seen)
     }
 }
 
-int64_t rs_problem_staging(const rs_problem *problem)
+int64_t rs_problem_staging(const rs_problem *problem, bool whole)
 {
-    int64_t item = rs_max(problem->itemsize, problem->target.coding.item); /* it is cast in its place */
-    return rs_max(item, rs_max(problem->source.coding.staging, problem->target.coding.staging));
+    const rs_coding *source = &problem->source.coding, *target = &problem->target.coding;
+    int64_t item = rs_max(problem->itemsize, target->item); /* it is cast in its place */
+    int64_t read = source->staging - (whole ? 0 : source->area), written = target->staging - (whole ? 0 : target->area);
+    return rs_max(item, rs_max(read, written));
+}
+
+int64_t rs_problem_area(const rs_problem *problem)
+{
+    return rs_max(problem->source.coding.area, problem->target.coding.area);
 }
 
 int64_t rs_problem_coder(const rs_problem *problem)
 {
     return problem->source.coding.coder + problem->target.coding.coder;
+}
+
+int64_t rs_problem_streams(const rs_problem *problem)
+{
+    return (problem->source.sequential ? problem->source.coding.coder : 0)
+           + (problem->target.sequential ? problem->target.coding.coder : 0);
 }
 
 int64_t rs_problem_fixed(const rs_problem *problem)

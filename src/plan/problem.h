@@ -52,9 +52,13 @@ resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *st
 /* Sees blocks so. The layouts of those that are whole say it already. */
 void rs_problem_see(rs_problem *problem, uint32_t seen);
 
-/* Staging that a worker needs at least, and what its codecs need beside. */
-int64_t rs_problem_staging(const rs_problem *problem);
+/* Staging that a worker needs at least, with the elements of encoded blocks or without; what they need elsewhere then. */
+int64_t rs_problem_staging(const rs_problem *problem, bool whole);
+int64_t rs_problem_area(const rs_problem *problem);
+
+/* What codecs need beside; and of that what each worker needs, for blocks that are streams. */
 int64_t rs_problem_coder(const rs_problem *problem);
+int64_t rs_problem_streams(const rs_problem *problem);
 
 /* RS_FIXED_BYTES, and libraries that are loaded during a run. */
 int64_t rs_problem_fixed(const rs_problem *problem);

@@ -504,6 +504,20 @@ def test_compressed_and_larger_than_memory(run, tmp_path, memory):
     assert not list(tmp_path.glob("*.resplit-part"))
 
 
+@pytest.mark.parametrize("chunks", ["80,80,80", "160,80,80", "50,70,160"])
+def test_large_compressed_pieces_by_many(run, tmp_path, chunks):
+    """Headers are decoded with the voxels, and left out where these go straight to their target block."""
+    rng = np.random.default_rng(3)
+    data = rng.integers(0, 4096, (160, 160, 160)).astype("<u2")
+    source = write(tmp_path / "in.nii", data, **SPACE)
+    run(source, "grid", "--chunks", "80,80,80", "--pattern", "{0}_{1}_{2}.nii.gz", "--codec", "gzip:1", "--quiet")
+    for strategy in ("auto", "best"):
+        done = run.json("grid", f"{strategy}.ome.zarr", "--chunks", chunks, "--codec", "zstd:1", "--memory", "128MiB", "--strategy", strategy)
+        check_counts(done)
+        run("merge", f"{strategy}.ome.zarr/0", f"{strategy}.npy", "--quiet")
+        assert equal(np.load(tmp_path / f"{strategy}.npy"), data.T)
+
+
 def test_plans_that_unpack_are_saved_and_run(run, tmp_path):
     data, source = big(tmp_path)
     (tmp_path / "in.nii.gz").write_bytes(gzip.compress(source.read_bytes(), 1))
