@@ -138,6 +138,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
+    worker->io.shedding = &run->shedding;
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
@@ -156,6 +157,7 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
     run->together = (rs_together){.lock = &run->lock, .change = &run->change};
+    rs_shedding_start(&run->shedding);
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
                         run->source->dtype.byteorder == '>',
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
@@ -192,6 +194,7 @@ void rs_run_end(rs_run *run)
     (void)rs_files_release(&run->sources, NULL);
     (void)pthread_cond_destroy(&run->change);
     (void)pthread_mutex_destroy(&run->lock);
+    rs_shedding_stop(&run->shedding);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
         add_losses(&run->losses, &run->workers[i].losses);
         rs_io_stop(&run->workers[i].io);

@@ -205,11 +205,19 @@ static resplit_status read_direct(batch *b, const runs *r, char *staging, char *
 {
     int64_t place = runs_place(r), from = sector_floor(place);
     rs_transfer all = {.fd = r->file->direct, .memory = staging, .at = from};
+    rs_shedding *shedding = b->io->shedding;
     all.n = sector_ceil(place + r->bytes) - from;
     all.least = place + r->bytes - from;
     *data = staging + (place - from);
-    RS_TRY(add_parts(b, all, err));
-    return flush(b, err);
+    if (shedding != NULL) {
+        rs_shed_begin(shedding, staging, all.n);
+    }
+    resplit_status rc = add_parts(b, all, err);
+    rc = rc == RESPLIT_OK ? flush(b, err) : rc;
+    if (shedding != NULL) {
+        rs_shed_end(shedding, all.n);
+    }
+    return rc;
 }
 
 static resplit_status read_cached(batch *b, runs *r, char *memory, resplit_error *err)

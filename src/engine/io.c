@@ -99,6 +99,9 @@ resplit_status rs_io_move(rs_io *io, rs_transfer *list, int n, const char *path,
 {
     int failed = 0;
     int code = io->backend->move(io, list, n, &failed);
+    if (list[0].write && io->shedding != NULL) {
+        rs_shed_interrupt(io->shedding);
+    }
     if (code == 0) {
         return RESPLIT_OK;
     }

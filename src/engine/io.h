@@ -4,13 +4,13 @@
  *
  *     rs_io_move(io, {read 512 KiB at 0, read 512 KiB at 512 KiB, ...}, n)      all done, or an error
  *
- * Each worker has an rs_io of its own, so nothing here is shared. What a backend adds is how many of the transfers of one
+ * Each worker has an rs_io of its own, so nothing here is shared but what is known of shedding. What a backend adds is how many of the transfers of one
  * call are under way at once: io_uring all of them, the portable one a single one (then workers are what overlaps).
  */
 #ifndef RS_IO_H
 #define RS_IO_H
 
-#include "base/base.h"
+#include "engine/shed.h"
 
 enum {
     RS_IO_DEPTH = 32, /* transfers in one call at most */
@@ -38,7 +38,8 @@ typedef struct rs_io_backend {
 
 struct rs_io {
     const rs_io_backend *backend;
-    void *state; /* the backend's */
+    void *state;           /* the backend's */
+    rs_shedding *shedding; /* of the run; NULL: nothing is shed */
 };
 
 extern const rs_io_backend rs_io_threads;

@@ -148,6 +148,7 @@ struct rs_run {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t change;
     rs_together together;
+    rs_shedding shedding;
     rs_budget *budget;
     rs_pending pending;
     rs_steps steps;
