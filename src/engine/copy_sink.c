@@ -114,21 +114,36 @@ typedef struct unit_bytes {
     uint64_t fingerprint; /* with the lock of the run */
 } unit_bytes;
 
-/* Puts elements together at *to, some at a time, so that they are still in a cache when they are summed up. */
+/* Puts the elements of a range together, and sums them up. */
+static void bring_range(const unit_bytes *unit, int64_t from, int64_t end, char *to, uint64_t *sum)
+{
+    const rs_problem *problem = unit->run->problem;
+    rs_range range = {problem->ndim, problem->target.order, unit->step->box, from, end};
+    rs_box box;
+    while (rs_range_next(&range, &box)) {
+        rs_run_gather(unit->run, unit->pieces, &box, to);
+        rs_view view = rs_view_of(problem->ndim, problem->target.order, &box, problem->itemsize, to);
+        *sum = rs_fingerprint_add(*sum, rs_fingerprint_box(&unit->run->weights, problem->ndim, &box, &view));
+        to += rs_box_volume(problem->ndim, &box) * problem->itemsize;
+    }
+}
+
+/* Puts elements together at *to, some at a time, so that they are still in a cache when they are summed up. Where memory is shed, that
+   is not at *to: who serves the disk has these lines. */
 static uint64_t bring_elements(const unit_bytes *unit, int64_t from, int64_t end, char **to)
 {
-    enum { AT_ONCE = 128 << 10 };
-    const rs_problem *problem = unit->run->problem;
+    enum { AT_ONCE = 128 << 10, ASIDE = 32 << 10 };
+    char aside[ASIDE];
+    int64_t size = unit->run->problem->itemsize;
+    bool sheds = unit->run->shedding.sheds && size <= ASIDE;
     uint64_t sum = 0;
-    for (int64_t some = rs_max(1, AT_ONCE / problem->itemsize); from < end; from += some) {
-        rs_range range = {problem->ndim, problem->target.order, unit->step->box, from, rs_min(end, from + some)};
-        rs_box box;
-        while (rs_range_next(&range, &box)) {
-            rs_run_gather(unit->run, unit->pieces, &box, *to);
-            rs_view view = rs_view_of(problem->ndim, problem->target.order, &box, problem->itemsize, *to);
-            sum = rs_fingerprint_add(sum, rs_fingerprint_box(&unit->run->weights, problem->ndim, &box, &view));
-            *to += rs_box_volume(problem->ndim, &box) * problem->itemsize;
+    for (int64_t some = rs_max(1, (sheds ? ASIDE : AT_ONCE) / size); from < end; from += some) {
+        int64_t stop = rs_min(end, from + some), n = (stop - from) * size;
+        bring_range(unit, from, stop, sheds ? aside : *to, &sum);
+        if (sheds) {
+            rs_shed_copy(*to, aside, n);
         }
+        *to += n;
     }
     return sum;
 }

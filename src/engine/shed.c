@@ -2,6 +2,7 @@
 /* shed.c - tries now and then whether it pays to throw memory out of the caches, and does it. */
 #include "engine/shed.h"
 
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -20,7 +21,7 @@ static const double GAIN = 0.88;
 #include <cpuid.h>
 #include <immintrin.h>
 
-enum { LINE = 64 };
+enum { LINE = 64, VECTOR = sizeof(__m128i) };
 
 static bool can_shed(void)
 {
@@ -34,7 +35,23 @@ __attribute__((target("clflushopt"))) static void shed(char *memory, int64_t n)
         _mm_clflushopt(memory + at);
     }
 }
+/* Lines that are written as a whole need not be fetched from whoever has them. */
+void rs_shed_copy(char *to, const char *from, int64_t n)
+{
+    int64_t head = rs_min(n, (int64_t)(-(uintptr_t)to % LINE)), end = n - (n - head) % LINE;
+    memcpy(to, from, (size_t)head);
+    for (int64_t at = head; at < end; at += VECTOR) {
+        _mm_stream_si128((__m128i *)(void *)(to + at), _mm_loadu_si128((const __m128i *)(const void *)(from + at)));
+    }
+    _mm_sfence();
+    memcpy(to + end, from + end, (size_t)(n - end));
+}
 #else
+void rs_shed_copy(char *to, const char *from, int64_t n)
+{
+    memcpy(to, from, (size_t)n);
+}
+
 static bool can_shed(void)
 {
     return false;
@@ -70,8 +87,8 @@ void rs_shedding_stop(rs_shedding *shedding)
 /* Where one of them was never seen to keep the disk busy there is nothing to gain. */
 static bool pays(const rs_shedding *shedding)
 {
-    double as_it_is = shedding->way[0].seconds * (double)shedding->way[1].bytes;
-    double shed = shedding->way[1].seconds * (double)shedding->way[0].bytes;
+    double as_it_is = shedding->pace[0].seconds * (double)shedding->pace[1].bytes;
+    double shed = shedding->pace[1].seconds * (double)shedding->pace[0].bytes;
     return shed < GAIN * as_it_is;
 }
 
@@ -80,8 +97,8 @@ static void take_turns(rs_shedding *shedding)
     bool before = shedding->sheds, after = shedding->tries ? pays(shedding) : !before;
     shedding->tries = !shedding->tries;
     shedding->sheds = after;
-    shedding->way[after].seconds = 0;
-    shedding->way[after].bytes = 0;
+    shedding->pace[after].seconds = 0;
+    shedding->pace[after].bytes = 0;
     shedding->n_mixed = after != before ? MIXED : 0;
     shedding->n_left = shedding->tries ? MIXED + TRY : HOLD;
 }
@@ -90,8 +107,8 @@ void rs_shed_count(rs_shedding *shedding, int64_t n, double time)
 {
     shedding->n_reading--;
     if (shedding->last > 0 && shedding->n_mixed == 0) {
-        shedding->way[shedding->sheds].seconds += time - shedding->last;
-        shedding->way[shedding->sheds].bytes += n;
+        shedding->pace[shedding->sheds].seconds += time - shedding->last;
+        shedding->pace[shedding->sheds].bytes += n;
     }
     shedding->n_mixed -= shedding->n_mixed > 0;
     shedding->last = shedding->n_reading > 0 ? time : 0; /* else the disk has nothing to do */

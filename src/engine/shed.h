@@ -35,7 +35,7 @@ typedef struct rs_shedding {
     struct {
         double seconds;
         int64_t bytes;
-    } way[2]; /* how long reads took: as it is, and shed */
+    } pace[2]; /* of reads: as it is, and shed */
 } rs_shedding;
 
 void rs_shedding_start(rs_shedding *shedding);
@@ -44,6 +44,9 @@ void rs_shedding_stop(rs_shedding *shedding);
 /* Before and after a read into memory, past the page cache. */
 void rs_shed_begin(rs_shedding *shedding, char *memory, int64_t n);
 void rs_shed_end(rs_shedding *shedding, int64_t n);
+
+/* Copies past the caches: to what the disk is to read next, and has read before. */
+void rs_shed_copy(char *to, const char *from, int64_t n);
 
 /* The disk did something else. */
 void rs_shed_interrupt(rs_shedding *shedding);

@@ -79,7 +79,7 @@ static void test_nothing_is_concluded_from_other_work(void **state)
         n_shed += serve(&d, 1);
     }
     assert_true(n_shed < MANY * 2 / 10);
-    assert_true(d.shedding.way[0].bytes == 0 && d.shedding.way[1].bytes == 0);
+    assert_true(d.shedding.pace[0].bytes == 0 && d.shedding.pace[1].bytes == 0);
     rs_shedding_stop(&d.shedding);
 }
 
@@ -91,7 +91,7 @@ static void test_nothing_is_concluded_from_a_disk_that_waits(void **state)
     start(&d, 2e-4, 1e-4);
     d.shedding.n_reading = 0;
     assert_true(serve(&d, MANY) < MANY * 2 / 10);
-    assert_true(d.shedding.way[0].bytes == 0 && d.shedding.way[1].bytes == 0);
+    assert_true(d.shedding.pace[0].bytes == 0 && d.shedding.pace[1].bytes == 0);
     rs_shedding_stop(&d.shedding);
 }
 
@@ -116,6 +116,25 @@ static void test_bytes_stay(void **state)
     free(copy);
 }
 
+static void test_copies(void **state)
+{
+    enum { ROOM = 1024 };
+    char from[ROOM], to[ROOM], expected[ROOM];
+    (void)state;
+    for (int i = 0; i < ROOM; i++) {
+        from[i] = (char)(i * 7 % 251);
+    }
+    for (int64_t n = 0; n < 300; n += 13) {
+        for (int64_t at = 0; at < 130; at += 3) {
+            memset(to, 1, ROOM);
+            memset(expected, 1, ROOM);
+            memcpy(expected + at, from + n % 5, (size_t)n);
+            rs_shed_copy(to + at, from + n % 5, n);
+            assert_memory_equal(to, expected, ROOM);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_concluded_from_other_work),
         cmocka_unit_test(test_nothing_is_concluded_from_a_disk_that_waits),
         cmocka_unit_test(test_bytes_stay),
+        cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
