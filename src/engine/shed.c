@@ -35,6 +35,7 @@ __attribute__((target("clflushopt"))) static void shed(char *memory, int64_t n)
         _mm_clflushopt(memory + at);
     }
 }
+
 /* Lines that are written as a whole need not be fetched from whoever has them. */
 void rs_shed_copy(char *to, const char *from, int64_t n)
 {
