@@ -2,6 +2,8 @@
 /* shed.c - tries now and then whether it pays to throw memory out of the caches, and does it. */
 #include "engine/shed.h"
 
+#include "base/past.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -21,8 +23,6 @@ static const double GAIN = 0.88;
 #include <cpuid.h>
 #include <immintrin.h>
 
-enum { LINE = 64, VECTOR = sizeof(__m128i) };
-
 static bool can_shed(void)
 {
     unsigned a, b, c, d;
@@ -31,28 +31,12 @@ static bool can_shed(void)
 
 __attribute__((target("clflushopt"))) static void shed(char *memory, int64_t n)
 {
-    for (int64_t at = 0; at < n; at += LINE) {
+    for (int64_t at = 0; at < n; at += RS_CACHE_LINE) {
         _mm_clflushopt(memory + at);
     }
 }
 
-/* Lines that are written as a whole need not be fetched from whoever has them. */
-void rs_shed_copy(char *to, const char *from, int64_t n)
-{
-    int64_t head = rs_min(n, (int64_t)(-(uintptr_t)to % LINE)), end = n - (n - head) % LINE;
-    memcpy(to, from, (size_t)head);
-    for (int64_t at = head; at < end; at += VECTOR) {
-        _mm_stream_si128((__m128i *)(void *)(to + at), _mm_loadu_si128((const __m128i *)(const void *)(from + at)));
-    }
-    _mm_sfence();
-    memcpy(to + end, from + end, (size_t)(n - end));
-}
 #else
-void rs_shed_copy(char *to, const char *from, int64_t n)
-{
-    memcpy(to, from, (size_t)n);
-}
-
 static bool can_shed(void)
 {
     return false;
@@ -64,6 +48,15 @@ static void shed(char *memory, int64_t n)
     (void)n;
 }
 #endif
+
+void rs_shed_copy(char *to, const char *from, int64_t n)
+{
+    int64_t head = rs_min(n, (int64_t)(-(uintptr_t)to % RS_CACHE_LINE)), end = n - (n - head) % RS_CACHE_LINE;
+    memcpy(to, from, (size_t)head);
+    rs_past_lines(to + head, from + head, end - head);
+    rs_past_end();
+    memcpy(to + end, from + end, (size_t)(n - end));
+}
 
 /* ---- Trying ---------------------------------------------------------------------------------- */
 
