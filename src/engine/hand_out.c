@@ -19,6 +19,32 @@ int64_t rs_unit_key(const rs_problem *problem, const rs_box *unit)
     return key;
 }
 
+/* Heads are written together with the elements behind them, for which there must be room before these. */
+static bool have_heads(const resplit_array *target)
+{
+    const int64_t first[RS_MAX_NDIM] = {0};
+    rs_text head = {0};
+    resplit_error why;
+    bool none = rs_array_block_head(target, first, &head, &why) == RESPLIT_OK && head.n == 0;
+    rs_text_release(&head);
+    return !none;
+}
+
+bool rs_run_takes_trays(const rs_run *run)
+{
+    const rs_problem *problem = run->problem;
+    const bool resumed =
+        run->resumed.now.buffer > 0 || run->resumed.now.block > 0; /* some units of a buffer may be left out */
+    int64_t meeting = problem->itemsize, n_units = 1;
+    for (int d = 0; d < problem->ndim; d++) {
+        int64_t buffer = rs_axis_longest(&run->plan->buffer[d]), unit = rs_axis_longest(&problem->target.axis[d]);
+        meeting *= rs_min(buffer, rs_min(unit, rs_axis_longest(&problem->source.axis[d])));
+        n_units *= rs_ceil_div(buffer, rs_max(1, unit));
+    }
+    return run->plan->kind == RS_PLAN_BUFFERS && run->plan->kept == 0 && !resumed && meeting <= RS_SHORT_MEETING
+           && n_units >= RS_MANY_UNITS && !have_heads(run->target);
+}
+
 typedef enum handing { HANDED, BLOCKED, ENDED } handing;
 
 static void hold(rs_run *run, int64_t volume)
@@ -167,19 +193,11 @@ static rs_unit *find_waiting(const rs_run *run)
     return rs_pending_find(&run->pending, key);
 }
 
-/* A new unit, or a piece of one, unless it has a place, or was written by an earlier run. False: there is no room now. */
-static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
+/* Memory for a piece of a unit, unless it has it already. False: there is no room now. */
+static bool find_room(rs_run *run, const rs_box *unit, const rs_box *piece, int64_t lead, rs_unit **at, rs_piece **to)
 {
-    if (*to != NULL) {
-        return true;
-    }
-    rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
-    if (rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed.now)) {
-        return true;
-    }
     resplit_error why;
-    resplit_status rc =
-        rs_pending_place(&run->pending, rs_unit_key(run->problem, &unit), &piece, lead_of(run, &unit), at, to, &why);
+    resplit_status rc = rs_pending_place(&run->pending, rs_unit_key(run->problem, unit), piece, lead, at, to, &why);
     if (rc == RESPLIT_OK && *to == NULL) {
         if (run->n_reading > 0 || run->n_outgoing > 0) {
             return false;
@@ -191,6 +209,19 @@ static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
         rs_run_fail(run, &why);
     }
     return rc == RESPLIT_OK;
+}
+
+/* A new unit, or a piece of one, unless it has a place, or was written by an earlier run. False: there is no room now. */
+static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
+{
+    if (*to != NULL) {
+        return true;
+    }
+    rs_box unit = rs_steps_unit(&run->steps, run->place_at), piece = piece_of(run, &unit);
+    if (rs_time_before(rs_steps_time(&run->steps, run->place_at, &unit), run->resumed.now)) {
+        return true;
+    }
+    return find_room(run, &unit, &piece, lead_of(run, &unit), at, to);
 }
 
 /* False: there is no room now. */
@@ -221,6 +252,34 @@ static bool place_one(rs_run *run)
     return remember(job, at, to);
 }
 
+static int64_t count_units(const rs_run *run)
+{
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], n = 1;
+    rs_layout_range(&run->problem->target, &run->steps.buffer, lo, hi);
+    for (int d = 0; d < run->problem->ndim; d++) {
+        n *= hi[d] - lo[d];
+    }
+    return n;
+}
+
+/* All units at once. False: there is no room now. */
+static bool place_tray(rs_run *run)
+{
+    const rs_box *buffer = &run->steps.buffer;
+    bool is_new = rs_pending_find(&run->pending, rs_unit_key(run->problem, buffer)) == NULL;
+    rs_unit *tray;
+    rs_piece *to;
+    if (!find_room(run, buffer, buffer, 0, &tray, &to)) {
+        return false;
+    }
+    if (is_new) {
+        tray->n_writes = count_units(run);
+    }
+    tray->busy++;
+    run->unwanted = false;
+    return remember(&run->next, tray, to);
+}
+
 /* What is left of a job's memory stays its own. */
 static void copy_job(rs_job *to, const rs_job *from)
 {
@@ -241,10 +300,10 @@ static handing place(rs_run *run, rs_job *out)
 {
     bool more = run->next.any_wanted;
     while (more) {
-        if (!place_one(run)) {
+        if (!(run->trays ? place_tray(run) : place_one(run))) {
             return BLOCKED;
         }
-        more = rs_index_next(run->problem->ndim, run->place_lo, run->place_hi, run->place_at);
+        more = !run->trays && rs_index_next(run->problem->ndim, run->place_lo, run->place_hi, run->place_at);
     }
     run->at = RS_AT_SLICE;
     if (run->next.step.group >= 0) {
@@ -276,7 +335,8 @@ static handing send_out(rs_run *run)
         if (outgoing == NULL) {
             return BLOCKED;
         }
-        outgoing->unit = volume > 0 ? rs_pending_find(&run->pending, rs_unit_key(problem, &step->box)) : NULL;
+        const rs_box *known_by = run->trays ? &run->steps.buffer : &step->box;
+        outgoing->unit = volume > 0 ? rs_pending_find(&run->pending, rs_unit_key(problem, known_by)) : NULL;
         if (volume > 0 && outgoing->unit == NULL) {
             resplit_error why;
             (void)rs_fail(&why, RESPLIT_EINTERNAL, "a unit is to be written before anything of it was read");

@@ -58,7 +58,7 @@ static resplit_status add_unit(rs_pending *pending, int64_t key, rs_unit **out, 
     RS_TRY(rs_budget_alloc(pending->budget, RS_FOR_DATA, sizeof(rs_unit), &memory, err));
     rs_unit **slot = &pending->slots[slot_of(pending, key)];
     *out = memory;
-    **out = (rs_unit){.next = *slot, .key = key};
+    **out = (rs_unit){.next = *slot, .key = key, .n_writes = 1};
     *slot = *out;
     return RESPLIT_OK;
 }

@@ -7,6 +7,8 @@
  *
  * A unit is kept whole (one piece, all its memory from the beginning) or in the pieces that buffers brought, as the plan
  * says. All memory comes from the budget.
+ *
+ * A tray (geometry/tray.h) has the place of a unit in the table: its one piece is the memory of all units of a buffer.
  */
 #ifndef RS_PENDING_H
 #define RS_PENDING_H
@@ -32,6 +34,7 @@ typedef struct rs_unit {
     int64_t key;
     rs_piece *pieces; /* the newest first */
     int busy;         /* slices that are being copied into it, or will be */
+    int64_t n_writes; /* still to be made of it: one, unless it is a tray */
     void *outgoing;   /* once all of it was asked for: the write that waits for it */
 } rs_unit;
 

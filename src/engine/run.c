@@ -45,6 +45,11 @@ static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view
     return rs_fingerprint_box(&run->weights, run->problem->ndim, box, view);
 }
 
+static rs_tray tray_of(const rs_run *run, const rs_unit *unit)
+{
+    return (rs_tray){&run->problem->target, &unit->pieces->view.box, unit->pieces->view.base};
+}
+
 /* Copies what was read into the units, and adds up its fingerprint: at once, or of what is wanted when it goes on with an
    earlier run. */
 static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
@@ -56,6 +61,11 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
     bool all = !is_resumed(run);
     *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
+    if (run->trays) {
+        rs_tray tray = tray_of(run, job->touched[0].unit);
+        rs_tray_fill(&tray, &job->wanted, &view);
+        return;
+    }
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     int i = 0;
@@ -73,10 +83,27 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     } while (rs_index_next(problem->ndim, lo, hi, index));
 }
 
+static void let_tray_go(rs_run *run, rs_unit *tray)
+{
+    if (--tray->busy > 0) {
+        return;
+    }
+    for (int i = 0; i < run->n_outgoing; i++) {
+        rs_outgoing *outgoing = &run->outgoing[(run->first_outgoing + i) % run->most_outgoing];
+        if (outgoing->unit == tray && outgoing->state == RS_WAITS) {
+            outgoing->state = RS_READY;
+        }
+    }
+}
+
 /* The slice is copied: units that waited for it may go. With the lock. */
 static void let_go(rs_run *run, const rs_job *job)
 {
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    if (run->trays) {
+        let_tray_go(run, job->touched[0].unit);
+        return;
+    }
     rs_layout_range(&run->problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     int i = 0;
@@ -93,7 +120,7 @@ static char *find_straight(const rs_run *run, const rs_job *job)
 {
     const rs_problem *problem = run->problem;
     int64_t strides[RS_MAX_NDIM];
-    if (!job->any_wanted || job->n_touched != 1 || job->touched[0].piece == NULL) {
+    if (!job->any_wanted || job->n_touched != 1 || job->touched[0].piece == NULL || run->trays) {
         return NULL;
     }
     const rs_view *view = &job->touched[0].piece->view;
@@ -292,10 +319,16 @@ static resplit_status hand_over(rs_worker *worker, const rs_step *step, const rs
     return run->sink(worker, step, box, memory, err);
 }
 
-/* A block that is encoded as a whole. */
-static resplit_status hand_over_whole(rs_worker *worker, rs_outgoing *outgoing, resplit_error *err)
+/* Its pieces; of a unit in a tray, one that is made here. */
+static const rs_piece *pieces_of(const rs_run *run, const rs_outgoing *outgoing, rs_piece *room)
 {
-    return worker->run->whole_sink(worker, &outgoing->step, outgoing->unit->pieces, &outgoing->fingerprint, err);
+    if (!run->trays) {
+        return outgoing->unit->pieces;
+    }
+    rs_tray tray = tray_of(run, outgoing->unit);
+    *room = (rs_piece){.view = rs_tray_view(&tray, outgoing->step.block)};
+    room->memory = room->view.base;
+    return room;
 }
 
 rs_area rs_run_area(const rs_worker *worker)
@@ -306,12 +339,13 @@ rs_area rs_run_area(const rs_worker *worker)
 }
 
 /* The sink that writes from elsewhere, if there is one and it likes to. */
-static resplit_status try_long(rs_worker *worker, rs_outgoing *outgoing, bool *done, resplit_error *err)
+static resplit_status try_long(rs_worker *worker, rs_outgoing *outgoing, const rs_piece *pieces, bool *done,
+                               resplit_error *err)
 {
     const rs_run *run = worker->run;
     *done = false;
     return run->long_sink != NULL && !rs_run_casts(run) && rs_run_area(worker).memory != NULL
-               ? run->long_sink(worker, &outgoing->step, outgoing->unit->pieces, &outgoing->fingerprint, done, err)
+               ? run->long_sink(worker, &outgoing->step, pieces, &outgoing->fingerprint, done, err)
                : RESPLIT_OK;
 }
 
@@ -321,21 +355,22 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     const rs_step *step = &outgoing->step;
-    const rs_unit *unit = outgoing->unit;
-    if (unit == NULL) {
+    if (outgoing->unit == NULL) {
         return run->sink(worker, step, &step->box, worker->staging[0], err);
     }
+    rs_piece room;
+    const rs_piece *pieces = pieces_of(run, outgoing, &room);
     if (run->target->encoded) {
-        return hand_over_whole(worker, outgoing, err);
+        return run->whole_sink(worker, step, pieces, &outgoing->fingerprint, err);
     }
     bool done;
-    RS_TRY(try_long(worker, outgoing, &done, err));
+    RS_TRY(try_long(worker, outgoing, pieces, &done, err));
     if (done) {
         return RESPLIT_OK;
     }
-    bool one_piece = unit->pieces->next == NULL && !rs_run_casts(run);
-    char *memory = unit->pieces->view.base;
-    worker->before = one_piece ? memory - (char *)unit->pieces->memory : 0;
+    bool one_piece = pieces->next == NULL && !rs_run_casts(run);
+    char *memory = pieces->view.base;
+    worker->before = one_piece ? memory - (char *)pieces->memory : 0;
     if (one_piece && !run->sliced) {
         return hand_over(worker, step, &step->box, memory, &outgoing->fingerprint, err);
     }
@@ -345,7 +380,7 @@ static resplit_status empty_unit(rs_worker *worker, rs_outgoing *outgoing, respl
     while (rs_slices_next(&slices, &slice)) {
         if (!one_piece) {
             memory = worker->staging[0];
-            rs_run_gather(run, unit->pieces, &slice, memory);
+            rs_run_gather(run, pieces, &slice, memory);
         }
         RS_TRY(hand_over(worker, step, &slice, memory, &outgoing->fingerprint, err));
         memory += rs_box_volume(problem->ndim, &slice) * problem->itemsize;
@@ -363,7 +398,7 @@ static resplit_status do_write(rs_worker *worker, resplit_error *err)
     (void)pthread_mutex_lock(&run->lock);
     run->n_writing--;
     rs_run_count(run, NULL, &worker->cursor);
-    if (outgoing->unit != NULL) {
+    if (outgoing->unit != NULL && --outgoing->unit->n_writes == 0) {
         rs_pending_drop(&run->pending, outgoing->unit);
     }
     if (rc == RESPLIT_OK) {
@@ -421,6 +456,7 @@ resplit_status rs_run_steps(rs_run *run, resplit_error *err)
         rc = rs_pending_init(&run->pending, run->budget, &run->problem->target, run->plan->n_pieces, err);
     }
     rs_steps_init(&run->steps, run->problem, run->plan);
+    run->trays = rs_run_takes_trays(run);
     if (rc == RESPLIT_OK) {
         rc = rs_run_crew(run, work, err);
     }

@@ -25,6 +25,7 @@
 #include "engine/stream.h"
 #include "engine/together.h"
 #include "geometry/slices.h"
+#include "geometry/tray.h"
 #include "plan/steps.h"
 
 #include <pthread.h>
@@ -36,10 +37,12 @@ struct rs_member; /* parts.h */
 
 enum {
     RS_TOUCHED = 64, /* units of a slice that are remembered, where there is little memory; others are looked up */
-    RS_TOUCHED_MANY = 2048, /* the same, where there is room for several workers: see RS_WORKER_BYTES */
-    RS_OUTGOING = 3,        /* writes that are under way or not yet counted as done: of the first worker, */
-    RS_OUTGOING_MANY = 32,  /* and of each other, who has memory for it: RS_WORKER_BYTES */
-    RS_SHEAF = 12,          /* slices whose stretches are read back together, beside the first */
+    RS_TOUCHED_MANY = 2048,      /* the same, where there is room for several workers: see RS_WORKER_BYTES */
+    RS_OUTGOING = 3,             /* writes that are under way or not yet counted as done: of the first worker, */
+    RS_OUTGOING_MANY = 32,       /* and of each other, who has memory for it: RS_WORKER_BYTES */
+    RS_SHEAF = 12,               /* slices whose stretches are read back together, beside the first */
+    RS_SHORT_MEETING = 16 << 10, /* bytes: where slices and units have no more in common, */
+    RS_MANY_UNITS = 32,          /* and a buffer has so many of them, they are in trays */
 };
 
 /* A unit of which all was asked for, on its way out. */
@@ -152,6 +155,7 @@ struct rs_run {
     rs_budget *budget;
     rs_pending pending;
     rs_steps steps;
+    bool trays;   /* the units of a buffer are in one: rs_run_takes_trays */
     rs_job next;  /* the slice that is being handed out */
     rs_step step; /* the step at hand */
     enum { RS_AT_STEP, RS_AT_TURN, RS_AT_SLICE, RS_AT_PLACE, RS_AT_WRITE, RS_AT_END } at;
@@ -266,7 +270,13 @@ static inline bool rs_run_spills(const rs_run *run)
     return run->plan->kind == RS_PLAN_SPILL;
 }
 
-/* A unit is known by its first element. */
+/*
+ * Where a slice has little for each of many units, to find their memory, one by one, takes longer than to copy. There the units of a buffer are
+ * in a tray: one place for the slice to go to, and one that waits, until all of them are written.
+ */
+bool rs_run_takes_trays(const rs_run *run);
+
+/* A unit is known by its first element; a tray by that of its buffer. */
 int64_t rs_unit_key(const rs_problem *problem, const rs_box *unit);
 
 /* Something to do, in worker->job; false: there is nothing more. With the lock, which is let go while it waits. */

@@ -9,6 +9,8 @@
  */
 #include "geometry/copy.h"
 
+#include "base/past.h"
+
 #include <string.h>
 
 typedef struct copy_axis {
@@ -18,7 +20,7 @@ typedef struct copy_axis {
 typedef struct copy_form {
     int n;
     int64_t size; /* bytes that move together */
-    copy_axis axis[RS_MAX_NDIM + 2];
+    copy_axis axis[2 * RS_MAX_NDIM + 2];
 } copy_form;
 
 typedef void line_kernel(char *dst, const char *src, const copy_axis *line, int64_t size);
@@ -41,11 +43,11 @@ LINE_KERNEL(line_4, 4)
 LINE_KERNEL(line_8, 8)
 LINE_KERNEL(line_16, 16)
 
-enum { CACHE_LINE = 64, AHEAD = 1 << 10, SHORT_ROW = 512 }; /* bytes */
+enum { AHEAD = 1 << 10, SHORT_ROW = 512 }; /* bytes */
 
 static inline void fetch_row(const char *dst, const char *src, int64_t size)
 {
-    for (int64_t at = 0; at < size; at += CACHE_LINE) {
+    for (int64_t at = 0; at < size; at += RS_CACHE_LINE) {
         __builtin_prefetch(src + at, 0);
         __builtin_prefetch(dst + at, 1);
     }
@@ -63,6 +65,24 @@ static void line_any(char *dst, const char *src, const copy_axis *line, int64_t 
         dst += line->dst;
         src += line->src;
     }
+}
+
+static void line_past(char *dst, const char *src, const copy_axis *line, int64_t size)
+{
+    for (int64_t i = 0; i < line->extent; i++) {
+        rs_past_lines(dst, src, size);
+        dst += line->dst;
+        src += line->src;
+    }
+}
+
+static bool are_lines(const copy_form *form, const char *dst)
+{
+    int64_t all = form->size | (int64_t)(uintptr_t)dst;
+    for (int i = 0; i < form->n; i++) {
+        all |= form->axis[i].dst;
+    }
+    return all % RS_CACHE_LINE == 0;
 }
 
 static line_kernel *kernel_for(int64_t size)
@@ -140,52 +160,87 @@ static void copy_plane(char *dst, const char *src, const copy_axis *plane, int64
     }
 }
 
-void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
-             const int64_t *src_strides)
+/* False: there is nothing to copy. */
+static bool reduce(int ndim, const int64_t *extent, int64_t itemsize, const int64_t *dst_strides,
+                   const int64_t *src_strides, copy_form *form)
 {
-    copy_form form; /* most copies have few axes: to clear those of all would take longer than many a copy */
-    form.n = 0;
-    form.size = itemsize;
+    form->n = 0;
+    form->size = itemsize;
     for (int d = 0; d < ndim; d++) {
         if (extent[d] == 0) {
-            return;
+            return false;
         }
         if (extent[d] > 1) {
-            add_axis(&form, (copy_axis){extent[d], dst_strides[d], src_strides[d]});
+            add_axis(form, (copy_axis){extent[d], dst_strides[d], src_strides[d]});
         }
     }
-    fuse(&form);
-    line_kernel *kernel = kernel_for(form.size);
-    bool plane = find_plane(&form);
+    fuse(form);
+    return true;
+}
+
+/* All lines; or all planes, which are the last two axes. */
+static void walk(copy_form *form, bool plane, line_kernel *kernel, char *dst, const char *src)
+{
     int inner = plane ? 2 : 1;
-    while (form.n < inner) { /* so that there is always a line */
-        form.axis[form.n++] = (copy_axis){1, 0, 0};
+    while (form->n < inner) { /* so that there is always a line */
+        form->axis[form->n++] = (copy_axis){1, 0, 0};
     }
-    int outer = form.n - inner;
-    int64_t at[RS_MAX_NDIM];
+    int outer = form->n - inner;
+    int64_t at[2 * RS_MAX_NDIM];
     for (int d = 0; d < outer; d++) {
         at[d] = 0;
     }
     for (;;) {
         if (plane) {
-            copy_plane(dst, src, &form.axis[outer], form.size, kernel);
+            copy_plane(dst, src, &form->axis[outer], form->size, kernel);
         } else {
-            kernel(dst, src, &form.axis[outer], form.size);
+            kernel(dst, src, &form->axis[outer], form->size);
         }
         int d = outer - 1;
         for (; d >= 0; d--) {
-            dst += form.axis[d].dst;
-            src += form.axis[d].src;
-            if (++at[d] < form.axis[d].extent) {
+            dst += form->axis[d].dst;
+            src += form->axis[d].src;
+            if (++at[d] < form->axis[d].extent) {
                 break;
             }
-            dst -= form.axis[d].dst * at[d];
-            src -= form.axis[d].src * at[d];
+            dst -= form->axis[d].dst * at[d];
+            src -= form->axis[d].src * at[d];
             at[d] = 0;
         }
         if (d < 0) {
             return;
         }
+    }
+}
+
+static void walk_lines(copy_form *form, char *dst, const char *src)
+{
+    line_kernel *kernel = kernel_for(form->size);
+    bool plane = find_plane(form);
+    walk(form, plane, kernel, dst, src);
+}
+
+void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
+             const int64_t *src_strides)
+{
+    copy_form form; /* most copies have few axes: to clear those of all would take longer than many a copy */
+    if (reduce(ndim, extent, itemsize, dst_strides, src_strides, &form)) {
+        walk_lines(&form, dst, src);
+    }
+}
+
+void rs_copy_past(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides,
+                  const char *src, const int64_t *src_strides)
+{
+    copy_form form;
+    if (!reduce(ndim, extent, itemsize, dst_strides, src_strides, &form)) {
+        return;
+    }
+    if (are_lines(&form, dst)) {
+        walk(&form, false, line_past, dst, src);
+        rs_past_end();
+    } else {
+        walk_lines(&form, dst, src);
     }
 }
 

@@ -26,4 +26,8 @@ bool rs_is_filled(const char *memory, int64_t n, const char *element, int64_t it
 void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
              const int64_t *src_strides);
 
+/* The same, of up to twice as many axes, and past the caches where all rows are whole lines of them: for what nobody looks at soon. */
+void rs_copy_past(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides,
+                  const char *src, const int64_t *src_strides);
+
 #endif

@@ -100,6 +100,23 @@ def test_a_codec_that_loses_digits_is_told(run, tmp_path, codec, changed):
     assert ("does not keep every value" in said.get("notes", "")) == changed and (said["fingerprint"] is None) == changed
 
 
+@pytest.mark.parametrize("options", [(), ("--codec", "zstd:1"), ("--to-order", "F"), ("--to-dtype", "f8"), ("--roi", "5:60,3:,:70")],
+                         ids=["plain", "zstd", "F", "cast", "region"])
+@pytest.mark.parametrize("dtype,chunks", [("<f4", (61, 4, 16)), ("<i2", (20, 7, 9)), ("V3", (61, 5, 5))], ids=["lines", "ragged", "odd"])
+def test_maps_become_series(run, tmp_path, dtype, chunks, options):
+    """Every map has a little of every series, of which hundreds wait side by side; in one buffer, and in several."""
+    if dtype == "V3" and "--to-dtype" in options:
+        pytest.skip("is no number")
+    array = sample((61, 50, 80), dtype)
+    write_blocks(tmp_path / "in", array, (1, 50, 80), "{0}_{1}_{2}.npy")
+    with np.errstate(invalid="ignore"): # NaNs that signal
+        expected = array.astype("f8") if "--to-dtype" in options else array[5:60, 3:, :70] if "--roi" in options else array
+    for memory in ("64MiB", "1MiB", "500KiB"):
+        out = tmp_path / f"{memory}.zarr"
+        run("in", out, "--chunks", written(chunks), "--memory", memory, *options)
+        assert same(read(out), expected), memory
+
+
 # ---- what is kept without being asked ---------------------------------------------------------------------------
 
 
