@@ -13,6 +13,7 @@ from tables import listed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEVICE_MOST = 4 << 30
+LOOKED_AT = "device, looked at"
 
 
 @dataclass
@@ -30,14 +31,19 @@ class Floor:
 
 
 def rivals(bench, floor):
-    """What has a turn beside the programs: the disk, and the codecs where there are any."""
-    codecs = [Contender("codecs", list(floor.codecs), seconds_of=lambda said: said["seconds"])] if floor.codecs else []
-    return [*codecs, device_of(bench, floor)]
+    """What has a turn beside the programs: the disk, for nobody and for who looks, and the codecs where there are any."""
+    def seconds(said):
+        return said["seconds"]
+    codecs = [Contender("codecs", list(floor.codecs), seconds_of=seconds)] if floor.codecs else []
+    program, _ = compiled(bench.folder, "looks", "-lpthread")
+    sizes = [str(min(n, DEVICE_MOST)) for n in (floor.source_bytes, floor.target_bytes)]
+    looks = [Contender(LOOKED_AT, [program, bench.folder, *sizes], seconds_of=seconds)] if program else []
+    return [*codecs, *looks, device_of(bench, floor)]
 
 
-def roofline_of(found):
+def roofline_of(found, device="device"):
     """The result that took longer, of the disk's and the codecs'."""
-    there = [found[name] for name in ("device", "codecs") if name in found and found[name].seconds]
+    there = [found[name] for name in (device, "codecs") if name in found and found[name].seconds]
     return max(there, key=lambda result: result.median, default=None)
 
 
@@ -63,10 +69,10 @@ def grid_bytes(shape, chunks, itemsize):
 
 
 @functools.lru_cache(maxsize=None)
-def codecs_program(folder):
-    """The path of the program that times codecs, or nothing and why."""
-    program = os.path.join(folder, "codecs")
-    command = ["cc", "-O2", "-std=c11", "-o", program, os.path.join(HERE, "codecs.c"), "-lzstd", "-ldeflate", "-lz", "-lpthread"]
+def compiled(folder, name, *libraries):
+    """The path of a program that is beside this file in C, or nothing and why."""
+    program = os.path.join(folder, name)
+    command = ["cc", "-O2", "-std=c11", "-o", program, os.path.join(HERE, name + ".c"), *libraries]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as e:
@@ -79,7 +85,7 @@ def codecs_floor(bench, path, source, chunks, codec):
     sizes = [grid_bytes(source.shape, c, source.itemsize) for c in (source.chunks, chunks)]
     if source.codec == codec == "none":
         return Floor(*sizes)
-    program, why = codecs_program(bench.folder)
+    program, why = compiled(bench.folder, "codecs", "-lzstd", "-ldeflate", "-lz", "-lpthread")
     if not program:
         return Floor(*sizes, why=why)
     raw = os.path.join(bench.folder, "values.raw")

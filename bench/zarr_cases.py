@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from measure import Contender, execute, ratio
-from roofline import Floor, codecs_floor, rivals, roofline_of, stored_bytes
+from roofline import LOOKED_AT, Floor, codecs_floor, rivals, roofline_of, stored_bytes
 from tables import MISSED, Table, human, judged, lengths, listed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -227,6 +227,11 @@ class Column:
         floor = roofline_of(self.found)
         return "-" if self.resplit() is None or floor is None else judged(ratio(self.found["resplit"], floor), 1.3)
 
+    def by_looks(self):
+        """By a disk whose bytes are looked at: for information."""
+        floor = roofline_of(self.found, LOOKED_AT)
+        return "-" if self.resplit() is None or floor is None else judged(ratio(self.found["resplit"], floor), math.inf)
+
 
 def fill(table, columns, names, capped):
     """All rows, from the columns that are there."""
@@ -235,7 +240,9 @@ def fill(table, columns, names, capped):
     table.rows += [
         ["cp -r, no change", *(c.cell("cp") for c in columns)],
         ["device", *(c.alone("device") for c in columns)],
+        [LOOKED_AT, *(c.alone(LOOKED_AT) for c in columns)],
         ["codecs", *(c.alone("codecs") for c in columns)],
+        ["resplit / roofline, looked at", *(c.by_looks() for c in columns)],
         ["fastest peer", *(c.fastest()[1] or "-" for c in columns)],
         ["resplit / fastest peer", *(c.by_fastest(capped) for c in columns)],
         ["resplit / roofline (<= 1.3)", *(c.by_roofline() for c in columns)],
