@@ -33,16 +33,15 @@ static bool have_heads(const resplit_array *target)
 bool rs_run_takes_trays(const rs_run *run)
 {
     const rs_problem *problem = run->problem;
-    const bool resumed =
-        run->resumed.now.buffer > 0 || run->resumed.now.block > 0; /* some units of a buffer may be left out */
     int64_t meeting = problem->itemsize, n_units = 1;
     for (int d = 0; d < problem->ndim; d++) {
         int64_t buffer = rs_axis_longest(&run->plan->buffer[d]), unit = rs_axis_longest(&problem->target.axis[d]);
         meeting *= rs_min(buffer, rs_min(unit, rs_axis_longest(&problem->source.axis[d])));
         n_units *= rs_ceil_div(buffer, rs_max(1, unit));
     }
-    return run->plan->kind == RS_PLAN_BUFFERS && run->plan->kept == 0 && !resumed && meeting <= RS_SHORT_MEETING
-           && n_units >= RS_MANY_UNITS && !have_heads(run->target);
+    /* of a run that goes on, some units of a buffer may be left out */
+    return run->plan->kind == RS_PLAN_BUFFERS && run->plan->kept == 0 && !rs_run_is_resumed(run)
+           && meeting <= RS_SHORT_MEETING && n_units >= RS_MANY_UNITS && !have_heads(run->target);
 }
 
 typedef enum handing { HANDED, BLOCKED, ENDED } handing;

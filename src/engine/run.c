@@ -35,11 +35,6 @@ static rs_touch touched_at(rs_run *run, const rs_job *job, int i, const int64_t 
     return touch;
 }
 
-static bool is_resumed(const rs_run *run)
-{
-    return run->resumed.now.buffer > 0 || run->resumed.now.block > 0;
-}
-
 static uint64_t sum_up(const rs_run *run, const rs_box *box, const rs_view *view)
 {
     return rs_fingerprint_box(&run->weights, run->problem->ndim, box, view);
@@ -59,7 +54,7 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
-    bool all = !is_resumed(run);
+    bool all = !rs_run_is_resumed(run);
     *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
     if (run->trays) {
         rs_tray tray = tray_of(run, job->touched[0].unit);
@@ -187,7 +182,7 @@ static resplit_status leave_out(rs_worker *worker, char *data, uint64_t *fingerp
     const rs_job *job = &worker->job;
     rs_view view =
         rs_view_of(run->problem->ndim, run->problem->source.order, &job->slice, run->problem->itemsize, data);
-    return rs_spill_out(worker, &view, is_resumed(run), fingerprint, err);
+    return rs_spill_out(worker, &view, rs_run_is_resumed(run), fingerprint, err);
 }
 
 /* What a slice left for a group: its blocks' pieces, one after the other. */

@@ -265,6 +265,11 @@ resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], respli
 
 /* ---- hand_out.c ---- */
 
+static inline bool rs_run_is_resumed(const rs_run *run)
+{
+    return run->resumed.now.buffer > 0 || run->resumed.now.block > 0;
+}
+
 static inline bool rs_run_spills(const rs_run *run)
 {
     return run->plan->kind == RS_PLAN_SPILL;
