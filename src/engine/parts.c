@@ -55,7 +55,8 @@ static resplit_status write_record(int folder, const char *name, const void *byt
     return rc;
 }
 
-/* *found false: it is not there. What cannot be read is an error, and not taken for that. A record that is cut short is zero behind. */
+/* *found false: it is not there. What cannot be read is an error, and not taken for that. One that is cut short is all zero,
+ * which no check allows: padded, it would be whole wherever it ends in zeros. */
 static resplit_status read_record(int folder, const char *name, void *bytes, size_t n, bool *found, resplit_error *err)
 {
     memset(bytes, 0, n);
@@ -69,6 +70,9 @@ static resplit_status read_record(int folder, const char *name, void *bytes, siz
         got = pread(fd, bytes, n, 0);
     } while (got < 0 && errno == EINTR);
     resplit_status rc = got >= 0 ? RESPLIT_OK : rs_fail_errno(err, errno, "cannot read '%s'", name);
+    if (got < (ssize_t)n) {
+        memset(bytes, 0, n);
+    }
     (void)close(fd);
     return rc;
 }
