@@ -259,6 +259,17 @@ static char *line_up(const rs_block_file *file, int64_t place, char *area, char 
     return memmove(there, data, (size_t)n);
 }
 
+/* Of a shard, a long block has its last sector to itself: it is written as a whole, directly. `data` has a sector free behind it. */
+static int64_t fill_sector(const rs_run *run, const rs_block_file *file, char *data, int64_t n)
+{
+    if (run->shards == NULL || file->direct < 0 || n < RS_DIRECT_WRITE) {
+        return n;
+    }
+    int64_t all = rs_ceil_div(n, RS_SECTOR) * RS_SECTOR;
+    memset(data + n, 0, (size_t)(all - n));
+    return all;
+}
+
 /* Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector free behind it. */
 static resplit_status put_in(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
 {
@@ -269,13 +280,13 @@ static resplit_status put_in(rs_worker *worker, const rs_step *step, char *store
     int64_t offset = run->shards != NULL ? rs_shards_reserve(run->shards, step->index, n)
                                          : rs_array_place_of(run->target, step->index);
     int64_t all = run->shards != NULL ? 0 : rs_files_bytes(&run->targets, step->index);
-    bytes_init(&b, n);
     RS_TRY(rs_files_get(&run->targets, step->index, all, worker->path[1], &file, err));
     if (run->shards != NULL) {
         rs_shards_make_room(run->shards, &file, offset, n);
     }
-    rs_block_file raw = as_bytes(&file, &b, offset);
     stored = line_up(&file, offset, stored, stored, n);
+    bytes_init(&b, fill_sector(run, &file, stored, n));
+    rs_block_file raw = as_bytes(&file, &b, offset);
     resplit_status rc = rs_file_write_box(&worker->io, &raw, &b.box, stored, 0, &moved, err);
     rs_files_put(&run->targets, &file, false);
     return rc == RESPLIT_OK && run->shards != NULL ? rs_shards_note(run->shards, step->index, offset, n, err) : rc;
@@ -416,6 +427,7 @@ static resplit_status copy_bytes(rs_worker *worker, const rs_block_file *from, c
         rs_block_file source = as_bytes(from, &b, at->offset + done), target = as_bytes(to, &b, offset + done);
         RS_TRY(rs_file_read_box(&worker->io, &source, &b.box, worker->staging[0], &data, &moved, err));
         data = line_up(to, offset + done, worker->staging[0], data, b.box.hi[0]);
+        bytes_init(&b, fill_sector(worker->run, to, data, b.box.hi[0]));
         RS_TRY(rs_file_write_box(&worker->io, &target, &b.box, data, 0, &moved, err));
     }
     return RESPLIT_OK;

@@ -157,9 +157,20 @@ void rs_shards_end(rs_shards *shards)
     shards->next = shards->room = NULL;
 }
 
+static int64_t whole_sectors(int64_t bytes)
+{
+    return rs_ceil_div(bytes, RS_SECTOR) * RS_SECTOR;
+}
+
 int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes)
 {
-    return atomic_fetch_add(&shards->next[number_of(shards, index)], bytes);
+    _Atomic int64_t *next = &shards->next[number_of(shards, index)];
+    bool is_long = bytes >= RS_DIRECT_WRITE;
+    int64_t end = atomic_load(next), begin;
+    do {
+        begin = is_long ? whole_sectors(end) : end;
+    } while (!atomic_compare_exchange_weak(next, &end, begin + (is_long ? whole_sectors(bytes) : bytes)));
+    return begin;
 }
 
 /* As much as its other blocks will need, if they are like this one. Without it, on a full disk for instance, writes make the file longer

@@ -11,6 +11,9 @@
  *
  * A file system lets one direct write at a time make a file longer, but many go where there is room already. So a shard has room
  * ahead of its end while it is written, which is given back before it gets its index.
+ *
+ * Long blocks have whole sectors to themselves, since those are written directly: the gap is half a sector in 64 and more. With two blocks
+ * in one sector, each would write its end of it through the page cache, and the disk would have twice as many writes.
  */
 #ifndef RS_SHARDS_H
 #define RS_SHARDS_H
@@ -39,8 +42,8 @@ resplit_status rs_shards_begin(rs_shards *shards, const rs_problem *problem, con
                                const char *root, int folder, bool anew, resplit_error *err);
 void rs_shards_end(rs_shards *shards);
 
-/* Where the next `bytes` of the shard of a block go, room for them in its file, where they are written directly, and, when they are
-   there, the note of it. */
+/* Where the next `bytes` of the shard of a block go (long ones, of RS_DIRECT_WRITE and more, may fill their last sector), room for them in
+   its file, where they are written directly, and, when they are there, the note of it. */
 int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes);
 void rs_shards_make_room(rs_shards *shards, const rs_block_file *file, int64_t offset, int64_t bytes);
 resplit_status rs_shards_note(rs_shards *shards, const int64_t *index, int64_t offset, int64_t bytes,

@@ -7,6 +7,7 @@ RESPLIT_FULL=1 for all of them.
 
 import itertools
 import json
+import math
 
 import numpy as np
 import pytest
@@ -152,22 +153,26 @@ def test_shards_change_and_inner_chunks_stay(run, tmp_path, shards):
     assert len(chunk_files(tmp_path / "out.zarr")) == len(grid_cells((19, 31), shards))
 
 
-@pytest.mark.parametrize("chunks", [(64, 80, 80), (64, 160, 40)], ids=["as they are", "encoded anew"])
-def test_long_blocks_fill_their_shards_without_gaps(run, tmp_path, chunks):
-    """Blocks of such a length are written past the page cache, at any place, into room that was made ahead."""
+@pytest.mark.parametrize("chunks, sector", [((64, 80, 80), 4096), ((64, 160, 40), 4096), ((8, 80, 80), 1)],
+                         ids=["as they are", "encoded anew", "short"])
+def test_blocks_follow_one_another_in_a_shard(run, tmp_path, chunks, sector):
+    """Long ones, which are written past the page cache into room that was made ahead, have whole sectors; others have no gaps."""
     values = np.random.default_rng(5).integers(0, 1 << 14, (128, 160, 160), dtype="<u2")
     make(tmp_path / "in.zarr", values, (64, 80, 80), shards=(64, 160, 160))
     run("in.zarr", "out.zarr", "--chunks", written(chunks), "--shards", "128,160,80", *MEMORY)
     check_readers(tmp_path / "out.zarr", values)
     files = chunk_files(tmp_path / "out.zarr")
     assert len(files) == 2
+    n = math.prod(s // c for s, c in zip((128, 160, 80), chunks))
     for path in files.values():
         stored = path.read_bytes()
-        entries = np.frombuffer(stored[-4 * 16 - 4:-4], "<u8").reshape(4, 2)  # offset and bytes of four blocks, then a checksum
-        begins, ends = zip(*((at, at + n) for at, n in sorted(entries.tolist())))
-        assert begins == (0, *ends[:-1])
-        assert len(stored) == ends[-1] + 4 * 16 + 4
-        assert min(entries[:, 1]) > 256 << 10
+        entries = np.frombuffer(stored[-16 * n - 4:-4], "<u8").reshape(n, 2).tolist()  # offset and bytes of each, then a checksum
+        at = 0
+        for begin, length in sorted(entries):
+            assert begin == at and (length > 256 << 10) == (sector > 1)
+            at = -(-(begin + length) // sector) * sector
+            assert not any(stored[begin + length:at])
+        assert len(stored) == at + 16 * n + 4
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip:1", "blosc:zlib:3:noshuffle"])
