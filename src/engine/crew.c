@@ -132,6 +132,12 @@ static const char *io_of(const rs_run *run)
     return !chosen && run->only_reads && run->plan->predicted.bytes_read < STEADY ? "threads" : asked;
 }
 
+/* Or does the mill, or nobody? */
+static bool workers_compute(const rs_run *run)
+{
+    return rs_problem_coder(run->problem) == 0 && !run->problem->verbatim;
+}
+
 static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
 {
     void *memory;
@@ -139,6 +145,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
     worker->io.shedding = &run->shedding;
+    worker->io.gate = workers_compute(run) ? &run->gate : NULL;
     for (int i = 0; i < run->plan->n_staging; i++) {
         RS_TRY(rs_budget_alloc(run->budget, RS_FOR_DISK, run->plan->staging_bytes, &memory, err));
         worker->staging[i] = memory;
@@ -157,7 +164,9 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     (void)pthread_mutex_init(&run->lock, NULL);
     (void)pthread_cond_init(&run->change, NULL);
     run->together = (rs_together){.lock = &run->lock, .change = &run->change};
+    run->n_workers = count_workers(run);
     rs_shedding_start(&run->shedding);
+    rs_gate_start(&run->gate, run->n_workers);
     rs_fingerprint_init(&run->weights, run->problem->itemsize, run->source->dtype.swap_size,
                         run->source->dtype.byteorder == '>',
                         run->problem->ndim > 0 ? run->problem->source.order[run->problem->ndim - 1] : 0,
@@ -165,7 +174,6 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     memcpy(run->weights.start, run->problem->start, sizeof run->weights.start);
     RS_TRY(rs_budget_new(plan->memory, plan->predicted.peak_bytes - rs_plan_beside(run->problem, plan, plan->n_workers),
                          &run->budget, err));
-    run->n_workers = count_workers(run);
     run->workers = calloc((size_t)run->n_workers, sizeof *run->workers);
     run->most_outgoing = RS_OUTGOING + (run->n_workers - 1) * RS_OUTGOING_MANY;
     run->outgoing = calloc((size_t)run->most_outgoing, sizeof *run->outgoing);
@@ -195,6 +203,7 @@ void rs_run_end(rs_run *run)
     (void)pthread_cond_destroy(&run->change);
     (void)pthread_mutex_destroy(&run->lock);
     rs_shedding_stop(&run->shedding);
+    rs_gate_stop(&run->gate);
     for (int i = 0; run->workers != NULL && i < run->n_workers; i++) {
         add_losses(&run->losses, &run->workers[i].losses);
         rs_io_stop(&run->workers[i].io);

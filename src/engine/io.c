@@ -95,10 +95,26 @@ void rs_io_stop(rs_io *io)
     io->backend = NULL;
 }
 
+static bool is_long(const rs_transfer *list, int n)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++) {
+        bytes += list[i].n;
+    }
+    return bytes >= RS_GATE_LEAST;
+}
+
 resplit_status rs_io_move(rs_io *io, rs_transfer *list, int n, const char *path, resplit_error *err)
 {
     int failed = 0;
+    bool gated = io->gate != NULL && is_long(list, n);
+    if (gated) {
+        rs_gate_enter(io->gate);
+    }
     int code = io->backend->move(io, list, n, &failed);
+    if (gated) {
+        rs_gate_leave(io->gate);
+    }
     if (list[0].write && io->shedding != NULL) {
         rs_shed_interrupt(io->shedding);
     }

@@ -4,13 +4,14 @@
  *
  *     rs_io_move(io, {read 512 KiB at 0, read 512 KiB at 512 KiB, ...}, n)      all done, or an error
  *
- * Each worker has an rs_io of its own, so nothing here is shared but what is known of shedding. What a backend adds is how
+ * Each worker has an rs_io of its own, so nothing here is shared but what is known of shedding, and the gate that long transfers pass. What a backend adds is how
  * many of the transfers of one call are under way at once: io_uring all of them, the portable one a single one (then workers
  * are what overlaps).
  */
 #ifndef RS_IO_H
 #define RS_IO_H
 
+#include "engine/gate.h"
 #include "engine/shed.h"
 
 enum {
@@ -41,6 +42,7 @@ struct rs_io {
     const rs_io_backend *backend;
     void *state;           /* the backend's */
     rs_shedding *shedding; /* of the run; NULL: nothing is shed */
+    rs_gate *gate;         /* of the run; NULL: there is none */
 };
 
 extern const rs_io_backend rs_io_threads;

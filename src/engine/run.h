@@ -152,6 +152,7 @@ struct rs_run {
     pthread_cond_t change;
     rs_together together;
     rs_shedding shedding;
+    rs_gate gate;
     rs_budget *budget;
     rs_pending pending;
     rs_steps steps;
