@@ -73,7 +73,7 @@ def install(folder, name):
 
 
 def main():
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(NAMES):
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-") or not set(sys.argv[2:]) <= set(NAMES):
         sys.exit(f"usage: install.py FOLDER [NAME ...], of {', '.join(NAMES)}")
     folder = os.path.abspath(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
