@@ -112,7 +112,7 @@ static resplit_status end_part(const rs_output *output, rs_done *total, resplit_
     return RESPLIT_OK;
 }
 
-/* With the gate. */
+/* With the door. */
 static resplit_status finish(rs_output *output, const resplit_array *source, const rs_division *division,
                              const rs_job_id *whole, rs_done *total, resplit_error *err)
 {
@@ -148,7 +148,7 @@ resplit_status rs_parts_finish(const resplit_array *array, const resplit_array *
                                const rs_job_id *whole, rs_sync sync, rs_done *total, resplit_error *err)
 {
     rs_output output = RS_NO_OUTPUT;
-    int gate;
+    int door;
     *total = (rs_done){.n = division->n};
     output.array = array;
     output.sync = sync;
@@ -162,10 +162,10 @@ resplit_status rs_parts_finish(const resplit_array *array, const resplit_array *
         return done ? RESPLIT_OK
                     : rs_fail(err, RESPLIT_EINVAL, "there is nothing to finish: '%s' is not there", output.part);
     }
-    resplit_status rc = rs_parts_enter(&output, &gate, err);
+    resplit_status rc = rs_parts_enter(&output, &door, err);
     if (rc == RESPLIT_OK) {
         rc = finish(&output, source, division, whole, total, err);
-        (void)close(gate);
+        (void)close(door);
     }
     rs_output_abandon(&output, true);
     return rc;

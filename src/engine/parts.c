@@ -134,36 +134,36 @@ resplit_status rs_parts_compare(const rs_output *output, const rs_job_id *whole,
 }
 
 /* Waits, since nobody holds it for long. */
-static resplit_status take_gate(const rs_output *output, int *gate, resplit_error *err)
+static resplit_status take_door(const rs_output *output, int *door, resplit_error *err)
 {
     int failed;
-    *gate = openat(output->lock, RS_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (*gate < 0) {
+    *door = openat(output->lock, RS_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (*door < 0) {
         return rs_fail_errno(err, errno, "cannot make '%s/%s'", output->part, RS_LOCK_NAME);
     }
     do {
-        failed = flock(*gate, LOCK_EX) != 0 ? errno : 0;
+        failed = flock(*door, LOCK_EX) != 0 ? errno : 0;
     } while (failed == EINTR);
     if (failed != 0) {
-        (void)close(*gate);
-        *gate = -1;
+        (void)close(*door);
+        *door = -1;
         return rs_fail_errno(err, failed, "cannot lock '%s/%s'", output->part, RS_LOCK_NAME);
     }
     return RESPLIT_OK;
 }
 
-resplit_status rs_parts_enter(rs_output *output, int *gate, resplit_error *err)
+resplit_status rs_parts_enter(rs_output *output, int *door, resplit_error *err)
 {
-    *gate = -1;
+    *door = -1;
     for (int tries = 0; tries < 100; tries++) {
         RS_TRY(rs_part_take(output, err));
-        RS_TRY(take_gate(output, gate, err));
+        RS_TRY(take_door(output, door, err));
         if (rs_part_is_current(output)) {
             return RESPLIT_OK;
         }
-        (void)close(*gate); /* it was published, or removed, while we waited */
+        (void)close(*door); /* it was published, or removed, while we waited */
         (void)close(output->lock);
-        *gate = output->lock = -1;
+        *door = output->lock = -1;
     }
     return rs_fail(err, RESPLIT_EEXISTS, "other runs are at work on '%s'", output->site.path);
 }
@@ -200,7 +200,7 @@ static resplit_status make_shared(rs_output *output, const rs_member *member, re
     return write_record(output->lock, RS_PARTS_NAME, &h, sizeof h, err);
 }
 
-/* With the gate. */
+/* With the door. */
 static resplit_status join(rs_output *output, const rs_member *member, bool resume, bool *published, resplit_error *err)
 {
     rs_job_id found;
@@ -290,7 +290,7 @@ static resplit_status begin_own(rs_output *output, bool resume, const rs_job_id 
 static resplit_status begin(rs_output *output, const char *source, bool resume, const rs_member *member,
                             bool *published, resplit_error *err)
 {
-    int gate;
+    int door;
     RS_TRY(rs_site_check_apart(&output->site, source, err));
     RS_TRY(rs_output_part(output->site.path, output->part, err));
     RS_TRY(rs_path_join(output->part, RS_DATA_NAME, output->data, err));
@@ -298,12 +298,12 @@ static resplit_status begin(rs_output *output, const char *source, bool resume, 
         RS_TRY(rs_part_check_free(output, err));
         RS_TRY(rs_part_check_space(output, err));
     }
-    RS_TRY(rs_parts_enter(output, &gate, err));
+    RS_TRY(rs_parts_enter(output, &door, err));
     resplit_status rc = join(output, member, resume, published, err);
     if (rc == RESPLIT_OK && !*published) {
         rc = enter_own(output, member, err);
     }
-    (void)close(gate);
+    (void)close(door);
     return rc;
 }
 

@@ -76,8 +76,8 @@ resplit_status rs_parts_remove(const rs_output *output, resplit_error *err);
 
 /* ---- For finish.c ---- */
 
-/* Locks the part, and in it the lock that lets one join or finish at a time: *gate. */
-resplit_status rs_parts_enter(rs_output *output, int *gate, resplit_error *err);
+/* Locks the part, and in it the lock that lets one join or finish at a time: *door. */
+resplit_status rs_parts_enter(rs_output *output, int *door, resplit_error *err);
 
 /* What the part says it is of; *n 0: it is of no partitions. */
 resplit_status rs_parts_read(const rs_output *output, rs_job_id *whole, int64_t *n, resplit_error *err);
