@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import machine
 
 SLOW = 3.0 # a peer that takes so many times as long as the best of them has one turn only
+SAMPLED = 0.1 # seconds from one look at the memory of a program to the next: at 0.02, looks took it 1 % of two processors
 
 @dataclass
 class Contender:
@@ -92,7 +93,7 @@ def execute(command, timeout=None, sync=False, env=None, processes=None):
 
     def sample():
         nonlocal peak
-        while not ended.wait(0.02):
+        while not ended.wait(SAMPLED):
             peak = max(peak, machine.held(processes(pid)))
 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
