@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * looks.c - the disk's time for a program that looks at what it reads and makes what it writes, one word of each cache line, and does nothing else.
+ * looks.c - the disk's time for a program that looks at what it reads and makes what it writes, one word of each cache
+ * line, and does nothing else.
  *
  * usage: looks FOLDER SOURCE_BYTES TARGET_BYTES
  *
- * The disk of a virtual machine is a thread of the host that copies. Memory that nobody looks at stays in that thread's cache, and is
- * copied to faster than any that is used. Like `resplit bench-disk`, which looks at nothing: direct I/O of 1 MiB by eight threads, through
- * huge pages, both ways at once as far as both go, sync included. Prints {"seconds": ...}.
+ * The disk of a virtual machine is a thread of the host that copies. Memory that nobody looks at stays in that thread's
+ * cache, and is copied to faster than any that is used. Like `resplit bench-disk`, which looks at nothing: direct I/O
+ * of 1 MiB by eight threads, through huge pages, both ways at once as far as both go, sync included. Prints {"seconds":
+ * ...}.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

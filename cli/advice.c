@@ -13,7 +13,8 @@ enum { DEFAULT_BLOCK = 4 << 20 };
 #define WORTH_SAYING 0.20
 #define WORTH_TAKING 0.01
 
-/* Seconds after which no more shapes are compared. Far more than they need: a proposal should not depend on the clock. */
+/* Seconds after which no more shapes are compared. Far more than they need: a proposal should not
+   depend on the clock. */
 #define PROPOSING 20.0
 
 /* The array that is to be cut, along the target's axes, with the lengths of the source's blocks. */

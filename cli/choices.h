@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * choices.h - what else could be done: other strategies, other memory. Made by planning again and again, with the public
- * API; explain.c prints it, json_explain.c too.
+ * choices.h - what else could be done: other strategies, other memory. Made by planning again and again, with the
+ * public API; explain.c prints it, json_explain.c too.
  */
 #ifndef RS_CLI_CHOICES_H
 #define RS_CLI_CHOICES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_run.c - `resplit run PLAN`: does what `resplit plan --save PLAN` predicted, after the library has checked all of it. */
+/* cmd_run.c - `resplit run PLAN`: does what `resplit plan --save PLAN` predicted, after the library has checked
+   all of it. */
 #include "commands.h"
 #include "job.h"
 

@@ -48,7 +48,8 @@ static bool look_alike(const resplit_info *a, const resplit_info *b)
     return same;
 }
 
-/* Two images may list their axes in different orders, and are compared by their names then: fingerprints do not tell. */
+/* Two images may list their axes in different orders, and are compared by their names then:
+   fingerprints do not tell. */
 static bool may_be_turned(const resplit_info *a, const resplit_info *b)
 {
     bool both_nifti = strncmp(a->format, "nifti", 5) == 0 && strncmp(b->format, "nifti", 5) == 0;
@@ -57,8 +58,8 @@ static bool may_be_turned(const resplit_info *a, const resplit_info *b)
 }
 
 /*
- * By fingerprints, which read each array in its own order and in little memory; only when they differ are bytes compared, to say where. That
- * may need more memory than there is: *needed.
+ * By fingerprints, which read each array in its own order and in little memory; only when they differ are bytes
+ * compared, to say where. That may need more memory than there is: *needed.
  */
 static resplit_status verify(const struct cli_options *options, int64_t memory, const resplit_run_options *how,
                              const resplit_array *a, const resplit_array *b, resplit_difference *difference,

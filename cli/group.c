@@ -2,8 +2,8 @@
 /*
  * group.c - whole Zarr groups, array by array.
  *
- * A group is resplit in two passes: the first opens, creates and plans every array and touches nothing, so that what cannot be
- * done is told before anything is written; the second does it.
+ * A group is resplit in two passes: the first opens, creates and plans every array and touches nothing, so that what
+ * cannot be done is told before anything is written; the second does it.
  */
 #include "group.h"
 
@@ -102,7 +102,8 @@ static int check_options(const struct cli_args *args, resplit_error *err)
     return CLI_DONE;
 }
 
-/* What is asked for of one array: chunks and shards when it has as many axes; with --all-levels, nothing of other arrays. */
+/* What is asked for of one array: chunks and shards when it has as many axes; with --all-levels,
+   nothing of other arrays. */
 static struct cli_options options_of(const struct work *work, int64_t i, int ndim)
 {
     struct cli_options mine = work->args->options;

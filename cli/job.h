@@ -37,8 +37,8 @@ int cli_job_target(struct cli_job *job, const char *path, const struct cli_optio
                    const struct cli_chunks *chunks, bool overwrite, resplit_error *err);
 
 /*
- * Another target for the same source, by the same rules, without a path: for planning only. `chunks` has as many lengths as
- * the source has axes. The region of interest must have been resolved.
+ * Another target for the same source, by the same rules, without a path: for planning only. `chunks` has as many
+ * lengths as the source has axes. The region of interest must have been resolved.
  */
 resplit_status cli_job_try(const struct cli_job *job, const struct cli_options *options, const resplit_chunks *chunks,
                            resplit_array **target, resplit_error *err);

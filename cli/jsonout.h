@@ -7,8 +7,8 @@
  *     cli_out_integers(&out, "shape", 2, shape);          { "path": "a", "shape": [ 4, 6 ]
  *     cli_out_close(&out, '}');                           { "path": "a", "shape": [ 4, 6 ] }
  *
- * In an object every value has a key, in a list none: NULL. Without memory nothing more is added; who uses the text asks for
- * `failed` first.
+ * In an object every value has a key, in a list none: NULL. Without memory nothing more is added; who uses the text
+ * asks for `failed` first.
  */
 #ifndef RS_CLI_JSONOUT_H
 #define RS_CLI_JSONOUT_H

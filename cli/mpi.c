@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpi.c - resplit-mpi: `mpirun -n 8 resplit-mpi SRC DST ...`. The work is divided into partitions, and ranks make them, each by the
- * same functions, and in the same folder, as `resplit --part`; messages only say who makes what, and that somebody failed.
+ * mpi.c - resplit-mpi: `mpirun -n 8 resplit-mpi SRC DST ...`. The work is divided into partitions, and ranks make them,
+ * each by the same functions, and in the same folder, as `resplit --part`; messages only say who makes what, and that
+ * somebody failed.
  *
  *     rank 0                     others
  *     opens, divides, deals      wait, then open

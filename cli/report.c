@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.c - numbers, arrays and disks as text for people. Programs read json.c's output; this one may change its looks. */
+/* report.c - numbers, arrays and disks as text for people. Programs read json.c's output; this one may
+   change its looks. */
 #include "report.h"
 #include "report_parts.h"
 

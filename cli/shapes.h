@@ -5,8 +5,8 @@
  *     --for series:0, 4 MiB -- cli_shape_ideal --> 8760 x 11 x 11 -- cli_shapes_near --> 8760 x 12 x 10, ...
  *                              what the reader wants                  what also fits the source's cuts, nearest first
  *
- * Cheap to make are blocks whose borders meet the source's: multiples and divisors of the source's lengths, and the whole
- * axis. What each costs is for a plan to say: advice.c.
+ * Cheap to make are blocks whose borders meet the source's: multiples and divisors of the source's lengths, and the
+ * whole axis. What each costs is for a plan to say: advice.c.
  */
 #ifndef RS_CLI_SHAPES_H
 #define RS_CLI_SHAPES_H
@@ -44,15 +44,15 @@ void cli_shape_ideal(const struct cli_cutting *cutting, const struct cli_access 
 
 /*
  * The ideal shape, then shapes near it whose size is within a factor of two of `bytes` (or of the array, if that is
- * smaller), the most promising first: those that are near and meet the source's cuts. Axes that the ideal takes whole, or one
- * element of, stay so.
+ * smaller), the most promising first: those that are near and meet the source's cuts. Axes that the ideal takes whole,
+ * or one element of, stay so.
  */
 int cli_shapes_near(const struct cli_cutting *cutting, const int64_t *ideal, int64_t bytes,
                     struct cli_lengths out[CLI_MOST_SHAPES]);
 
 /*
- * Shapes that differ from `wanted` by at most a quarter along each axis, and fit the source's cuts where they differ: first
- * along one axis, then along several. `wanted` itself is not among them.
+ * Shapes that differ from `wanted` by at most a quarter along each axis, and fit the source's cuts where they differ:
+ * first along one axis, then along several. `wanted` itself is not among them.
  */
 int cli_shapes_neighbours(const struct cli_cutting *cutting, const int64_t *wanted,
                           struct cli_lengths out[CLI_MOST_SHAPES]);

@@ -42,11 +42,11 @@
  *              may be read by several threads at once.
  *   silence    The library prints nothing, never exits, keeps no global state and reads no
  *              environment variable (but for RESPLIT_BOOT_ID, with which tests pretend another boot).
- *   processes  HDF5 and MINC files are looked at, and made complete, by child processes that are forked and end before the call does;
- *              one that reads what only libhdf5 can read (a virtual dataset) lives as long as its array. They call no handler of
- *              the program's for signals that end them, and nothing at exit. A program that waits for any child (wait, waitpid of
- *              -1) may see theirs; SIGCHLD may be ignored. A program that may not fork, or that holds locks of libhdf5 in other
- *              threads at the time, cannot open such files.
+ *   processes  HDF5 and MINC files are looked at, and made complete, by child processes that are forked and end before
+ *              the call does; one that reads what only libhdf5 can read (a virtual dataset) lives as long as its array.
+ *              They call no handler of the program's for signals that end them, and nothing at exit. A program that
+ *              waits for any child (wait, waitpid of -1) may see theirs; SIGCHLD may be ignored. A program that may not
+ *              fork, or that holds locks of libhdf5 in other threads at the time, cannot open such files.
  *   options    Option structs are zero-initialised by the caller; zero means the default.
  *   axes       Axis 0 is the slowest in C order. Extents, offsets and bytes are int64_t.
  */
@@ -149,31 +149,35 @@ typedef struct resplit_spec {
 /*
  * What a target should be. `ndim` is the length of the lists given and must equal the source's when any is.
  *
- *   format     "raw", "npy", "zarr2", "zarr3", "nifti1", "nifti2", or "nifti" for either, "minc2"; NULL: by the suffix of the path (.zarr: the
- *              version of the group it is in, or the source's, or 3), else as the source
+ *   format     "raw", "npy", "zarr2", "zarr3", "nifti1", "nifti2", or "nifti" for either, "minc2"; NULL: by the suffix
+ *              of the path (.zarr: the version of the group it is in, or the source's, or 3), else as the source
  *   chunks     how the target is cut; NULL: one block (a merge), or, of a Zarr array, as the source
  *   roi_start, the box of the source that becomes the target; NULL: all of it. Start is included,
  *   roi_stop   stop is not; both are within the source's extents
  *   pattern    names of the files in a folder, as in resplit_spec; NULL: "{0}_{1}_{2}" and the suffix
- *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw", ".bin", ".nii", ".nii.gz",
- *              ".hdr" or ".img" is one file, and needs chunks that make one block; any other path is a folder
+ *   folder     true: a folder even when there is only one block. A path that ends in ".npy", ".raw", ".bin", ".nii",
+ *              ".nii.gz", ".hdr" or ".img" is one file, and needs chunks that make one block; any other path is a
+ *              folder
  *   overwrite  true: an array that is already there is replaced, when the new one is complete
- *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; of HDF5 and MINC what they have filters for;
- *              of NIfTI files "gzip:6" or "none"; NULL: as the source, none for a folder of HDF5 or MINC files
- *   shards     of a Zarr array of version 3, and of a folder of HDF5 or MINC files: lengths of a file, multiples of its chunks; -1 is
- *              the whole axis; NULL: none, or as the source where chunks is NULL too. Without it, a file of such a folder is one chunk, if
- *              there is a codec, else contiguous
+ *   codec      of a Zarr array: "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "none"; of HDF5 and MINC what
+ *              they have filters for; of NIfTI files "gzip:6" or "none"; NULL: as the source, none for a folder of HDF5
+ *              or MINC files
+ *   shards     of a Zarr array of version 3, and of a folder of HDF5 or MINC files: lengths of a file, multiples of its
+ *              chunks; -1 is the whole axis; NULL: none, or as the source where chunks is NULL too. Without it, a file
+ *              of such a folder is one chunk, if there is a codec, else contiguous
  *   order      'C' or 'F', of the elements in a block; 0: as the source
  *   dtype      that values are cast to, as NumPy's astype does; NULL: as the source. What an integer type does not hold
  *              becomes the nearest that it does, NaN 0; resplit_result.losses says how many values changed. Booleans,
  *              integers, reals of up to 8 bytes, all of these to complex; any type to its other byte order
  *   write_empty  also blocks of a Zarr array that hold nothing but its fill value; false: they are left out
- *   ome        an OME-Zarr image: a group, with the array as its only level, "0"; so is one whose path ends in ".ome.zarr". Its axes are
- *              listed as t, c, z, y, x, those of a NIfTI file made from Zarr or MINC as x, y, z, t, c, and those of a MINC file as
- *              t, z, y, x, c: resplit_info.axes tells from which of the source. chunks and shards count the target's axes, roi_start and roi_stop the source's
- *   is_virtual  of one HDF5 file: a virtual dataset over the files of the source, which are HDF5, too, and stay where they are. Nothing is
- *              copied, so chunks, codec and dtype cannot be given
- *   whole      of an HDF5 file, for resplit_deliver alone: chunks are handed over whole, also those that are not encoded
+ *   ome        an OME-Zarr image: a group, with the array as its only level, "0"; so is one whose path ends in
+ *              ".ome.zarr". Its axes are listed as t, c, z, y, x, those of a NIfTI file made from Zarr or MINC as x, y,
+ *              z, t, c, and those of a MINC file as t, z, y, x, c: resplit_info.axes tells from which of the source.
+ *              chunks and shards count the target's axes, roi_start and roi_stop the source's
+ *   is_virtual  of one HDF5 file: a virtual dataset over the files of the source, which are HDF5, too, and stay where
+ *              they are. Nothing is copied, so chunks, codec and dtype cannot be given
+ *   whole      of an HDF5 file, for resplit_deliver alone: chunks are handed over whole, also those that are not
+ *              encoded
  */
 typedef struct resplit_target {
     const char *format;
@@ -221,17 +225,17 @@ typedef struct resplit_info {
     const char *notes;     /* what is not kept, or was chosen, one sentence a line; NULL: nothing */
 } resplit_info;
 
-/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5", "nifti", "nifti1", "nifti2", "minc2"; and the codecs of Zarr arrays, "zstd"; NULL past the last. */
+/* The formats by number, from 0: "npy", "raw", "zarr2", "zarr3", "hdf5", "nifti", "nifti1", "nifti2", "minc2"; and the
+   codecs of Zarr arrays, "zstd"; NULL past the last. */
 RESPLIT_API const char *resplit_format_name(int i);
 RESPLIT_API const char *resplit_codec_name(int i);
 
 typedef struct resplit_array resplit_array;
 
 /*
- * Opens the array at `path`: a raw, .npy or NIfTI file, or a folder of them, a Zarr array, or a dataset of an HDF5 file, as "x.h5:/data" or, where
- * there is only one, "x.h5". Reads headers, sizes and names, never data.
- * Every block is checked: a missing, truncated, oversized, duplicate or overlapping one is RESPLIT_EFORMAT.
- * `spec` may be NULL.
+ * Opens the array at `path`: a raw, .npy or NIfTI file, or a folder of them, a Zarr array, or a dataset of an HDF5
+ * file, as "x.h5:/data" or, where there is only one, "x.h5". Reads headers, sizes and names, never data. Every block is
+ * checked: a missing, truncated, oversized, duplicate or overlapping one is RESPLIT_EFORMAT. `spec` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_open(const char *path, const resplit_spec *spec,
                                                                  resplit_array **out, resplit_error *err);
@@ -248,14 +252,15 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_create(const char *p
                                                                    const resplit_target *target, resplit_array **out,
                                                                    resplit_error *err);
 
-/* Lets a target replace the array that is at its path, when the new one is complete: for targets that resplit_plan_load made. */
+/* Lets a target replace the array that is at its path, when the new one is complete: for targets
+   that resplit_plan_load made. */
 RESPLIT_API void resplit_array_overwrite(resplit_array *target);
 
 /*
- * An array in the caller's memory, as a source or to compare with: of `spec`, shape, dtype and order count. `strides`, in bytes, one
- * for each axis, of any sign, say where elements are from `memory` on, which is the first; NULL: one after the other. Borrows
- * the memory, and reads it while a call uses the array; nobody may change it meanwhile. Its elements are no seeks and no
- * bytes read. A run from memory cannot be resumed.
+ * An array in the caller's memory, as a source or to compare with: of `spec`, shape, dtype and order count. `strides`,
+ * in bytes, one for each axis, of any sign, say where elements are from `memory` on, which is the first; NULL: one
+ * after the other. Borrows the memory, and reads it while a call uses the array; nobody may change it meanwhile. Its
+ * elements are no seeks and no bytes read. A run from memory cannot be resumed.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_wrap(const void *memory, const int64_t *strides,
                                                                  const resplit_spec *spec, resplit_array **out,
@@ -265,9 +270,9 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_wrap(const void *mem
 RESPLIT_API const resplit_info *resplit_array_info(const resplit_array *array);
 
 /*
- * The attributes of a Zarr array or of a dataset of an HDF5 file, as the text of a JSON object, in which NaN and Infinity may occur as
- * numbers; "{}" for other formats. Of HDF5, texts, numbers and truth values are told, others are left out. The caller frees *out with
- * free().
+ * The attributes of a Zarr array or of a dataset of an HDF5 file, as the text of a JSON object, in which NaN and
+ * Infinity may occur as numbers; "{}" for other formats. Of HDF5, texts, numbers and truth values are told, others are
+ * left out. The caller frees *out with free().
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_attributes(const resplit_array *array, char **out,
                                                                        resplit_error *err);
@@ -339,7 +344,8 @@ typedef struct resplit_cost {
  *   minimize  what "auto" looks for among the plans that fit: "seconds" (NULL), "seeks", "bytes" or "memory"
  *   device    what seconds are predicted for; NULL: "ssd". Copied
  *   temp      folder for a temporary file, should the plan need one; NULL: beside the target. Copied
- *   part,     of the `n_parts` partitions of the target, plan this one, from 1: see "Partitions". part 0: all of them, each to be
+ *   part,     of the `n_parts` partitions of the target, plan this one, from 1: see "Partitions". part 0: all of them,
+ *             each to be
  *   n_parts   planned by resplit_plan_part; both 0: the whole, at once
  */
 typedef struct resplit_plan_options {
@@ -390,25 +396,26 @@ RESPLIT_API const resplit_plan_summary *resplit_plan_info(const resplit_plan *pl
 RESPLIT_API void resplit_plan_free(resplit_plan *plan);
 
 /*
- * Writes a plan for two arrays with files to the file `path`, to be run later; docs/plan-file.md has the fields. Paths below the
- * folder of the file are written relative to it, others absolute. An earlier plan file is replaced, any other file is
- * RESPLIT_EEXISTS.
+ * Writes a plan for two arrays with files to the file `path`, to be run later; docs/plan-file.md has the fields. Paths
+ * below the folder of the file are written relative to it, others absolute. An earlier plan file is replaced, any other
+ * file is RESPLIT_EEXISTS.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *source,
                                                                 const resplit_array *target, const char *path,
                                                                 resplit_error *err);
 
 /*
- * Reads a plan file, which need not be trusted: opens the source, creates the target, proves that the plan moves every element
- * once and predicts its cost anew. RESPLIT_EFORMAT when the file is not a sound plan or does not cost what it says,
- * RESPLIT_EINVAL when the arrays are not those it was made for. The target does not overwrite, whatever it did when the
- * plan was saved, unless resplit_array_overwrite is called. The caller ends all three.
+ * Reads a plan file, which need not be trusted: opens the source, creates the target, proves that the plan moves every
+ * element once and predicts its cost anew. RESPLIT_EFORMAT when the file is not a sound plan or does not cost what it
+ * says, RESPLIT_EINVAL when the arrays are not those it was made for. The target does not overwrite, whatever it did
+ * when the plan was saved, unless resplit_array_overwrite is called. The caller ends all three.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_load(const char *path, resplit_array **source,
                                                                 resplit_array **target, resplit_plan **out,
                                                                 resplit_error *err);
 
-/* Draws a plan as an SVG page, into the file `path`. An earlier picture is replaced, any other file is RESPLIT_EEXISTS. */
+/* Draws a plan as an SVG page, into the file `path`. An earlier picture is replaced, any other
+   file is RESPLIT_EEXISTS. */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_picture(const resplit_plan *plan, const char *path,
                                                                    resplit_error *err);
 
@@ -418,12 +425,12 @@ RESPLIT_API const char *resplit_strategy_name(int i);
 /* ---- Running ------------------------------------------------------------------------------- */
 
 /*
- *   progress  called from time to time, by the thread that called resplit_run, with the bytes written so far, the bytes to
- *             write and the memory in use; a return other than 0 cancels the run
+ *   progress  called from time to time, by the thread that called resplit_run, with the bytes written so far, the bytes
+ *             to write and the memory in use; a return other than 0 cancels the run
  *   io        "uring", "threads", or "auto" (NULL): io_uring where it is there and allowed
  *   direct    "on", "off", or "auto" (NULL): long transfers pass by the page cache, unless they are in it already
- *   sync      when data is brought to disk: "end" (NULL) before the target gets its name, and every half minute; "each" time
- *             that progress is noted; "none" leaves it to the system
+ *   sync      when data is brought to disk: "end" (NULL) before the target gets its name, and every half minute; "each"
+ *             time that progress is noted; "none" leaves it to the system
  *   threads   workers that read, copy and write, at most; 0: by the machine. The plan's budget may have room for fewer
  *   resume    go on with what a run of the same plan left that failed or was killed; without such a run, start anew
  */
@@ -459,10 +466,10 @@ typedef struct resplit_result {
 } resplit_result;
 
 /*
- * Runs a plan that was made for these two arrays. The target appears at its path only when it is complete; an array that
- * was to be overwritten is untouched until then. A run that fails or is killed leaves nothing there but a folder
- * PATH.resplit-part, if anything was done: err->resumable. `result` (may be NULL) is filled whether or not the run succeeded.
- * `options` may be NULL.
+ * Runs a plan that was made for these two arrays. The target appears at its path only when it is complete; an array
+ * that was to be overwritten is untouched until then. A run that fails or is killed leaves nothing there but a folder
+ * PATH.resplit-part, if anything was done: err->resumable. `result` (may be NULL) is filled whether or not the run
+ * succeeded. `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *plan, const resplit_array *source,
                                                           const resplit_array *target,
@@ -472,8 +479,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_run(const resplit_plan *pl
 /*
  * A piece of a target that is handed to the caller instead of being written.
  *
- *   encoded  a whole block, as its file would have it, where blocks are encoded; its box may reach out of the array. Else
- *            elements, in the target's order, of a block or of a part of it
+ *   encoded  a whole block, as its file would have it, where blocks are encoded; its box may reach out of the array.
+ *            Else elements, in the target's order, of a block or of a part of it
  */
 typedef struct resplit_piece {
     int64_t start[RESPLIT_MAX_NDIM]; /* of its box in the target */
@@ -488,9 +495,10 @@ typedef int resplit_take(const resplit_piece *piece, void *payload);
 
 /*
  * Runs a plan, but hands what it would write to `take`: for targets that only somebody else can write to. Every element
- * comes exactly once, in the order of the plan's writes, more or less. Nothing is made at the target's path; temporary data goes to the
- * plan's folder, or beside that path. Cannot be resumed. RESPLIT_EUNSUPPORTED, before anything was handed over: shards, virtual
- * targets, casts, images that are compressed as a whole, and blocks that would be copied as they are stored.
+ * comes exactly once, in the order of the plan's writes, more or less. Nothing is made at the target's path; temporary
+ * data goes to the plan's folder, or beside that path. Cannot be resumed. RESPLIT_EUNSUPPORTED, before anything was
+ * handed over: shards, virtual targets, casts, images that are compressed as a whole, and blocks that would be copied
+ * as they are stored.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_deliver(const resplit_plan *plan, const resplit_array *source,
                                                               const resplit_array *target, resplit_take *take,
@@ -508,18 +516,18 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_plan_resume(const resplit_
 /* ---- Partitions ---------------------------------------------------------------------------- */
 
 /*
- * A target can be made in partitions, by processes that know nothing of each other, on one machine or on many that see the same
- * files:
+ * A target can be made in partitions, by processes that know nothing of each other, on one machine or on many that see
+ * the same files:
  *
  *     each of them, with the same arrays and n_parts, for one or more parts from 1 to n_parts:
  *         resplit_plan_make with part and n_parts, resplit_run
  *     when all are done, one of them:
  *         resplit_finish
  *
- * A partition is a box of the target that has files to itself, so nobody waits for anybody. All share the folder PATH.resplit-part;
- * who comes first makes it. A partition that was killed goes on with resplit_plan_resume_part and options->resume, on any
- * machine; one that is complete is not made again. Each has the memory that it is planned for. Boxes follow from the arrays and
- * n_parts alone.
+ * A partition is a box of the target that has files to itself, so nobody waits for anybody. All share the folder
+ * PATH.resplit-part; who comes first makes it. A partition that was killed goes on with resplit_plan_resume_part and
+ * options->resume, on any machine; one that is complete is not made again. Each has the memory that it is planned for.
+ * Boxes follow from the arrays and n_parts alone.
  */
 typedef struct resplit_partition {
     int64_t part, n_parts;
@@ -577,9 +585,9 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_parts_load(const char *pat
                                                                  resplit_error *err);
 
 /*
- * Publishes an array of which all partitions are complete; RESPLIT_EINVAL names those that are not. It can be killed and called again
- * at any time. n_parts 0: as many as there are. `options` may be NULL; of it, sync counts. `result` (may be NULL) gets what the
- * partitions did, each by its last run, and the fingerprint of the whole.
+ * Publishes an array of which all partitions are complete; RESPLIT_EINVAL names those that are not. It can be killed
+ * and called again at any time. n_parts 0: as many as there are. `options` may be NULL; of it, sync counts. `result`
+ * (may be NULL) gets what the partitions did, each by its last run, and the fingerprint of the whole.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_finish(const resplit_array *source, const resplit_array *target,
                                                              int64_t n_parts, const resplit_run_options *options,
@@ -588,8 +596,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_finish(const resplit_array
 /* ---- Groups -------------------------------------------------------------------------------- */
 
 /*
- * A Zarr group and all that is below it: groups, and arrays, which are counted from 0 in the order of their names. A whole group is
- * made anew, around arrays that are cut anew, by
+ * A Zarr group and all that is below it: groups, and arrays, which are counted from 0 in the order of their names. A
+ * whole group is made anew, around arrays that are cut anew, by
  *
  *     resplit_group_open(...), resplit_group_create(...)
  *     of every array i:    source: resplit_array_open at the source's place, target: resplit_array_create, overwriting, at
@@ -598,7 +606,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_finish(const resplit_array
  *     of array i, from the number on that begin gave:    resplit_plan_make, resplit_run, resplit_group_done
  *     resplit_group_finish(...)
  *
- * Groups and attributes are kept byte for byte. Copies of metadata ("consolidated") are written anew where the source had them.
+ * Groups and attributes are kept byte for byte. Copies of metadata ("consolidated") are written anew where the source
+ * had them.
  */
 typedef struct resplit_group resplit_group;
 
@@ -610,9 +619,9 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_open(const char *pat
                                                                  resplit_error *err);
 
 /*
- * The group that will be made at `path` from `source`. Touches nothing. `format` is "zarr2" or "zarr3"; NULL: that of the
- * group around `path`, else every node's own. `overwrite`: a group or array that is there is replaced, when the new one is complete, and if
- * there is nothing but Zarr in it. Keeps no pointer to `source`.
+ * The group that will be made at `path` from `source`. Touches nothing. `format` is "zarr2" or "zarr3"; NULL: that of
+ * the group around `path`, else every node's own. `overwrite`: a group or array that is there is replaced, when the new
+ * one is complete, and if there is nothing but Zarr in it. Keeps no pointer to `source`.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_create(const char *path, const resplit_group *source,
                                                                    const char *format, bool overwrite,
@@ -620,7 +629,8 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_create(const char *p
 
 RESPLIT_API int64_t resplit_group_count(const resplit_group *group);
 
-/* Of array i: its name below the group; the path where it is, or is to be made; "zarr2" or "zarr3". NULL past the last. */
+/* Of array i: its name below the group; the path where it is, or is to be made; "zarr2" or "zarr3". NULL
+   past the last. */
 RESPLIT_API const char *resplit_group_name(const resplit_group *group, int64_t i);
 RESPLIT_API const char *resplit_group_place(const resplit_group *group, int64_t i);
 RESPLIT_API const char *resplit_group_format(const resplit_group *group, int64_t i);
@@ -633,13 +643,15 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_attributes(const res
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_levels(resplit_group *group, resplit_error *err);
 RESPLIT_API bool resplit_group_is_level(const resplit_group *group, int64_t i);
 
-/* Tells of the next array of a new group what it will be made from; to be called for each, in their order, before begin. */
+/* Tells of the next array of a new group what it will be made from; to be called for each, in their
+   order, before begin. */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_expect(resplit_group *group, const resplit_array *source,
                                                                    const resplit_array *target, resplit_error *err);
 
 /*
- * Checks the place, makes PATH.resplit-part and in it everything but the arrays. With options->resume, goes on with what a run
- * of the same group left: its first *n_done arrays are complete. `options` may be NULL; of it, resume and sync count.
+ * Checks the place, makes PATH.resplit-part and in it everything but the arrays. With options->resume, goes on with
+ * what a run of the same group left: its first *n_done arrays are complete. `options` may be NULL; of it, resume and
+ * sync count.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_group_begin(resplit_group *group,
                                                                   const resplit_run_options *options, int64_t *n_done,
@@ -664,20 +676,20 @@ typedef struct resplit_difference {
 
 /*
  * Do two arrays hold the same values, whatever their blocks, formats, orders and byte orders? Values are equal when
- * their bits are: NaN equals the same NaN, 0.0 differs from -0.0. Where both arrays name their axes, as images do, and list the same ones in
- * another order, axes of the same name are compared; `index` counts those of `b`. Arrays of unequal shape or type are RESPLIT_EINVAL.
- * Compressed NIfTI files are read forwards where they do not fit; RESPLIT_EBUDGET where that is not enough.
- * Arrays that cannot be decoded are equal when they are stored as the same bytes, else RESPLIT_EUNSUPPORTED. Uses at most `memory`
- * bytes. `options` may be NULL.
+ * their bits are: NaN equals the same NaN, 0.0 differs from -0.0. Where both arrays name their axes, as images do, and
+ * list the same ones in another order, axes of the same name are compared; `index` counts those of `b`. Arrays of
+ * unequal shape or type are RESPLIT_EINVAL. Compressed NIfTI files are read forwards where they do not fit;
+ * RESPLIT_EBUDGET where that is not enough. Arrays that cannot be decoded are equal when they are stored as the same
+ * bytes, else RESPLIT_EUNSUPPORTED. Uses at most `memory` bytes. `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_verify(const resplit_array *a, const resplit_array *b,
                                                              int64_t memory, const resplit_run_options *options,
                                                              resplit_difference *out, resplit_error *err);
 
 /*
- * A number for the values of an array: the same for the same values, shape and type, whatever the blocks, formats, orders
- * and byte orders; another one, but for a chance of less than 1 in 10^16, for others. docs/fingerprint.md says how it
- * is made. Reads everything once, with at most `memory` bytes. `options` may be NULL.
+ * A number for the values of an array: the same for the same values, shape and type, whatever the blocks, formats,
+ * orders and byte orders; another one, but for a chance of less than 1 in 10^16, for others. docs/fingerprint.md says
+ * how it is made. Reads everything once, with at most `memory` bytes. `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_fingerprint(const resplit_array *array, int64_t memory,
                                                                   const resplit_run_options *options, uint64_t *out,
@@ -686,10 +698,10 @@ RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_fingerprint(const resplit_
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 /*
- * Reads the box from `start` (included) to `stop` (not) of an array into the caller's memory, from `out` on: in C order, or where
- * `strides`, in bytes, one for each axis, say; no two elements may lie at the same place. Start NULL: from the first, stop NULL: to the
- * last. Elements are as they are stored, in the array's type and byte order. Uses at most `memory` bytes beside. After a failure
- * some of the elements have been read. `options` may be NULL.
+ * Reads the box from `start` (included) to `stop` (not) of an array into the caller's memory, from `out` on: in C
+ * order, or where `strides`, in bytes, one for each axis, say; no two elements may lie at the same place. Start NULL:
+ * from the first, stop NULL: to the last. Elements are as they are stored, in the array's type and byte order. Uses at
+ * most `memory` bytes beside. After a failure some of the elements have been read. `options` may be NULL.
  */
 RESPLIT_API RESPLIT_MUST_CHECK resplit_status resplit_array_read(const resplit_array *array, const int64_t *start,
                                                                  const int64_t *stop, void *out, const int64_t *strides,

@@ -34,8 +34,9 @@ resplit_status rs_api_see(const resplit_array *source, const resplit_array *targ
                           uint32_t seen, rs_problem *out, resplit_error *err);
 
 /*
- * What there is for two arrays: compressed files as plain ones, or as streams; blocks at the border of an array whole, unless all are
- * copied as they are. And the next subset of it: all after RS_NO_WAY, none at last; false: there are no more.
+ * What there is for two arrays: compressed files as plain ones, or as streams; blocks at the border of an array whole,
+ * unless all are copied as they are. And the next subset of it: all after RS_NO_WAY, none at last; false: there are no
+ * more.
  */
 #define RS_NO_WAY UINT32_MAX
 uint32_t rs_api_ways(const resplit_array *source, const resplit_array *target);
@@ -45,7 +46,8 @@ bool rs_api_next_way(uint32_t ways, uint32_t *seen);
 uint32_t rs_api_find_seen(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                           uint64_t hash);
 
-/* What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where that is possible. */
+/* What is to be moved from one array to the other. copy: blocks may be copied as they are stored, where
+   that is possible. */
 resplit_status rs_api_problem(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                               bool copy, uint32_t seen, rs_problem *out, resplit_error *err);
 

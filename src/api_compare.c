@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * api_compare.c - the public functions that only read: verify and fingerprint. Blocks that are compressed as a whole and larger than memory
- * are read forwards, a slice at a time, where that can be done.
+ * api_compare.c - the public functions that only read: verify and fingerprint. Blocks that are compressed as a whole
+ * and larger than memory are read forwards, a slice at a time, where that can be done.
  */
 #include "api.h"
 #include "engine/run.h"
@@ -62,7 +62,8 @@ static bool is_one_stream(const resplit_array *array)
     return rs_array_can_be_plain(array) && array->info.n_blocks == 1;
 }
 
-/* Each block in memory, as a whole; both forwards, where they are cut alike; one of them forwards. What needs least is told if none fits. */
+/* Each block in memory, as a whole; both forwards, where they are cut alike; one of them forwards. What needs least is
+   told if none fits. */
 static resplit_status compare(const resplit_array *a, const resplit_array *b, int64_t memory,
                               const resplit_run_options *options, resplit_difference *out, resplit_error *err)
 {

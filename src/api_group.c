@@ -7,10 +7,11 @@
  *         data/                becomes out.zarr by one rename
  *             zarr.json, a/, b.resplit-part/
  *
- * Which arrays need not be made again when a run is resumed? Arrays are made in the order of their names, and after each the
- * journal says how many are complete. It counts only when the group is made from the same nodes, of the same sources (their
- * stamps) to the same targets (grids and metadata) as before: one hash over all of them. If one differs, the part is refused, as
- * that of an array would be. An array that was completed but not yet counted is made again, over the first one.
+ * Which arrays need not be made again when a run is resumed? Arrays are made in the order of their names, and after
+ * each the journal says how many are complete. It counts only when the group is made from the same nodes, of the same
+ * sources (their stamps) to the same targets (grids and metadata) as before: one hash over all of them. If one differs,
+ * the part is refused, as that of an array would be. An array that was completed but not yet counted is made again,
+ * over the first one.
  */
 #include "base/path.h"
 #include "engine/output.h"

@@ -19,7 +19,8 @@ static bool is_open_to_all(const resplit_array *target)
     return target->info.n_blocks == 1 && !target->encoded && target->fill == NULL && target->hdf5 == NULL;
 }
 
-/* Where a target may be cut: between files; or, when there is only one that can be shared, along the slowest axis that is one. */
+/* Where a target may be cut: between files; or, when there is only one that can be shared, along the slowest axis
+   that is one. */
 static void set_grain(const resplit_array *target, const rs_problem *problem, rs_axis *grain)
 {
     for (int d = 0; d < problem->ndim; d++) {

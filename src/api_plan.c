@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * api_plan.c - plans in files: what is saved of two arrays and their plan, and how little of it is believed when it is loaded.
+ * api_plan.c - plans in files: what is saved of two arrays and their plan, and how little of it is believed when it is
+ * loaded.
  *
  *     file -- parse --> description -- open, create --> arrays -- problem, hash --> rebuild, validate, predict, compare --> plan
  */
@@ -187,7 +188,8 @@ resplit_status resplit_plan_save(const resplit_plan *plan, const resplit_array *
     return rc;
 }
 
-/* What a run keeps beside its part. A plan that cannot be written in a file, as when a path is not UTF-8, gives none. */
+/* What a run keeps beside its part. A plan that cannot be written in a file, as when a path is not
+   UTF-8, gives none. */
 resplit_status rs_api_plan_text(const resplit_plan *plan, const resplit_array *source, const resplit_array *target,
                                 rs_text *out, resplit_error *err)
 {

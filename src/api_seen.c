@@ -3,7 +3,8 @@
 #include "api.h"
 #include "engine/run.h"
 
-/* An empty partition has no blocks; and for plan and run a virtual target is an array without elements: nothing is moved. */
+/* An empty partition has no blocks; and for plan and run a virtual target is an array without elements:
+   nothing is moved. */
 resplit_status rs_api_window(const resplit_array *source, const resplit_array *target, const rs_api_part *part,
                              rs_problem *out, resplit_error *err)
 {

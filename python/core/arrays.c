@@ -116,7 +116,8 @@ static PyObject *array_wrap(PyObject *self, PyObject *args)
     return capsule;
 }
 
-/* (path or None, source, format, chunks, start, stop, pattern, folder, overwrite, codec, shards, order, dtype, write_empty, whole) */
+/* (path or None, source, format, chunks, start, stop, pattern, folder, overwrite, codec, shards, order,
+   dtype, write_empty, whole) */
 static PyObject *array_create(PyObject *self, PyObject *args)
 {
     PyObject *path = NULL;

@@ -2,9 +2,9 @@
 /*
  * core.h - resplit.h for Python: what the files of the extension module share.
  *
- * Objects of the library are capsules, which end them when nobody holds them any more. Functions take positional arguments only, and
- * believe that the Python side has made them what they are said to be; what a user can get wrong is wrong with the library's words.
- * The interpreter is free while the library works.
+ * Objects of the library are capsules, which end them when nobody holds them any more. Functions take positional
+ * arguments only, and believe that the Python side has made them what they are said to be; what a user can get wrong is
+ * wrong with the library's words. The interpreter is free while the library works.
  */
 #ifndef CORE_H
 #define CORE_H

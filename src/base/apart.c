@@ -27,7 +27,8 @@
 #define IS_SANITIZED 0
 #endif
 
-/* Of one step: more than any sound file needs, by far. Time that passes is not counted: a program may be suspended, a disk be slow. */
+/* Of one step: more than any sound file needs, by far. Time that passes is not counted: a program may be suspended, a
+   disk be slow. */
 enum { PROCESSOR_SECONDS = 15 };
 static const int64_t MEMORY = INT64_C(1) << 30, BYTES_A_SECOND = 4 << 20;
 
@@ -122,8 +123,8 @@ static void close_others(int fd)
 #endif
 }
 
-/* libc says on stderr why it ends a program, beside the sentence that the user gets. What we open is closed on exec: a file of
-   ours that has this number, where the program has no stderr, is left alone. */
+/* libc says on stderr why it ends a program, beside the sentence that the user gets. What we open is closed on exec: a
+   file of ours that has this number, where the program has no stderr, is left alone. */
 static void be_silent(void)
 {
     int flags = fcntl(STDERR_FILENO, F_GETFD);
@@ -193,7 +194,8 @@ static void hang_up(rs_child *child)
     child->wire.fd = -1;
 }
 
-/* It has ended, or will, now that nobody listens. Others may have waited for it, or nobody can: then there is no more to know. */
+/* It has ended, or will, now that nobody listens. Others may have waited for it, or nobody can: then there is no
+   more to know. */
 static void wait_for(rs_child *child)
 {
     pid_t got;

@@ -7,9 +7,9 @@
  *     pass(wire, payload)   <--- socket -----    pass(wire, payload)
  *     waits for its end                          ends; or stays, and answers what it is asked
  *
- * `pass` is one function: it receives here what it sends there. Both sides are the same program, so that plain values and pointers
- * to what is constant mean the same; what a pointer owns is passed by itself. A child that dies, or does not come to an end, is an
- * error like others.
+ * `pass` is one function: it receives here what it sends there. Both sides are the same program, so that plain values
+ * and pointers to what is constant mean the same; what a pointer owns is passed by itself. A child that dies, or does
+ * not come to an end, is an error like others.
  */
 #ifndef RS_APART_H
 #define RS_APART_H
@@ -18,7 +18,8 @@
 
 #include "base/text.h"
 
-/* ---- What goes from one to the other. Once that failed, nothing more goes, and what would be received is zero. ---- */
+/* ---- What goes from one to the other. Once that failed, nothing more goes, and what would be received
+   is zero. ---- */
 
 typedef struct rs_wire {
     int fd;
@@ -59,12 +60,13 @@ typedef struct rs_apart {
 typedef struct rs_child rs_child;
 
 /*
- * RESPLIT_EFORMAT: the child died over it. *child, with an answer and success, is the one that stays; else it may be NULL. In
- * a child, the work is just done.
+ * RESPLIT_EFORMAT: the child died over it. *child, with an answer and success, is the one that stays; else it may be
+ * NULL. In a child, the work is just done.
  */
 resplit_status rs_apart_run(const rs_apart *task, rs_child **child, resplit_error *err);
 
-/* In a child: what follows is another step, which may have to look at so many bytes. It gets time anew, and memory for so many more. */
+/* In a child: what follows is another step, which may have to look at so many bytes. It gets time anew, and memory for
+   so many more. */
 void rs_apart_go_on(int64_t work, int64_t memory);
 
 /* Is this a child? */

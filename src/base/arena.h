@@ -5,9 +5,10 @@
  *     [ block | free | block | cold | block |                                    ]
  *       touched: there is memory behind it    top: nobody was here yet
  *
- * free: given back, and kept for who comes next, since fresh pages are slow; cold: given back to the system as well. A disk that reads into
- * huge pages, or writes from them, gets a few long stretches of memory where it would get hundreds of short ones: on virtual machines
- * it takes less than half the time. Blocks begin and end at pages; how many of them share a huge page does not matter.
+ * free: given back, and kept for who comes next, since fresh pages are slow; cold: given back to the system as well. A
+ * disk that reads into huge pages, or writes from them, gets a few long stretches of memory where it would get hundreds
+ * of short ones: on virtual machines it takes less than half the time. Blocks begin and end at pages; how many of them
+ * share a huge page does not matter.
  */
 #ifndef RS_ARENA_H
 #define RS_ARENA_H
@@ -16,11 +17,13 @@
 
 typedef struct rs_arena rs_arena;
 
-/* For blocks of `bytes` at a time in all, in huge pages or as the system likes. NULL: it has no such range. Not thread safe. */
+/* For blocks of `bytes` at a time in all, in huge pages or as the system likes. NULL: it has no such range.
+   Not thread safe. */
 rs_arena *rs_arena_new(int64_t bytes, bool huge);
 void rs_arena_free(rs_arena *arena);
 
-/* Whole pages, of which `room` bytes may not have been touched before. NULL: there is no place. Contents are unspecified. */
+/* Whole pages, of which `room` bytes may not have been touched before. NULL: there is no place.
+   Contents are unspecified. */
 void *rs_arena_take(rs_arena *arena, int64_t bytes, int64_t room);
 void rs_arena_give(rs_arena *arena, void *block, int64_t bytes);
 

@@ -5,8 +5,8 @@
  *     limit >= peak >= used            used: handed out, rounding included
  *     limit >= used + idle             idle: given back, kept for the next caller
  *
- * Large blocks come from an arena (arena.h). What is free there is given back to the system when there is no other room below the limit,
- * so that no fragmentation can push the process over it.
+ * Large blocks come from an arena (arena.h). What is free there is given back to the system when there is no other room
+ * below the limit, so that no fragmentation can push the process over it.
  */
 #ifndef RS_BUDGET_H
 #define RS_BUDGET_H
@@ -15,7 +15,8 @@
 
 typedef struct rs_budget rs_budget;
 
-/* Disks like huge pages, which are slow to get where the machine is a virtual one: what stays in memory does without. */
+/* Disks like huge pages, which are slow to get where the machine is a virtual one: what stays in
+   memory does without. */
 typedef enum rs_use { RS_FOR_DATA, RS_FOR_DISK, RS_N_USES } rs_use;
 
 /* memory: the whole budget of the run, of which `limit` is left for what is allocated here. Not thread safe. */

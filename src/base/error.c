@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* error.c - one code and one sentence. Whoever detects a failure writes the sentence; whoever passes it on adds nothing. */
+/* error.c - one code and one sentence. Whoever detects a failure writes the sentence; whoever passes it
+   on adds nothing. */
 #include "base/base.h"
 
 #include <errno.h>

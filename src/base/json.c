@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json.c - one pass over the text, with a stack of open arrays and objects instead of recursion. Values lie in chunks that
- * never move, so a link is right as soon as it is made.
+ * json.c - one pass over the text, with a stack of open arrays and objects instead of recursion. Values lie in chunks
+ * that never move, so a link is right as soon as it is made.
  */
 #include "base/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json.h - JSON that loses nothing: every value knows the text it was written as, so that what is not understood, and numbers
- * that no C type holds, can be written again byte for byte.
+ * json.h - JSON that loses nothing: every value knows the text it was written as, so that what is not understood, and
+ * numbers that no C type holds, can be written again byte for byte.
  *
  *     {"a": [1, 1e400], "b": NaN}      object -- first --> "a" array -- next --> "b" number
  *                                                            |
@@ -37,7 +37,8 @@ typedef struct rs_json {
 
 typedef struct rs_json_document rs_json_document;
 
-/* Parses all of `text`, which must outlive the document. `path` is for messages: RESPLIT_EFORMAT, with line and column. */
+/* Parses all of `text`, which must outlive the document. `path` is for messages: RESPLIT_EFORMAT, with
+   line and column. */
 resplit_status rs_json_parse(const char *text, size_t n, const char *path, rs_json_document **out, resplit_error *err);
 void rs_json_free(rs_json_document *document);
 const rs_json *rs_json_root(const rs_json_document *document);
@@ -68,8 +69,8 @@ resplit_status rs_json_add_string(const rs_json *value, rs_text *out, resplit_er
 resplit_status rs_json_write_string(rs_text *out, const char *string, resplit_error *err);
 
 /*
- * Appends a number with 15 digits, so that what was written with as many, as 9e-05, is written so again; with a point or an
- * exponent, in every locale. RESPLIT_EINVAL for NaN and infinities.
+ * Appends a number with 15 digits, so that what was written with as many, as 9e-05, is written so again; with a point
+ * or an exponent, in every locale. RESPLIT_EINVAL for NaN and infinities.
  */
 resplit_status rs_json_write_double(rs_text *out, double value, resplit_error *err);
 

@@ -53,8 +53,8 @@ static char simple_escape(char c)
 }
 
 /*
- * The next character inside a string that was parsed, escapes undone: its bytes go to `out`. Other characters come byte by
- * byte. 0: half of a surrogate pair, which is no character.
+ * The next character inside a string that was parsed, escapes undone: its bytes go to `out`. Other characters come byte
+ * by byte. 0: half of a surrogate pair, which is no character.
  */
 static size_t unescape(const char **at, const char *end, char out[4])
 {

@@ -5,10 +5,10 @@
  *     worker   read ---> [ hands it in, waits ........ ] ---> write
  *     miller             ...][ decode, copy ][ encode ][ ...
  *
- * There are more workers than processors, so that the disk has something to do meanwhile. If they computed themselves, they would
- * share the processors, be done at the same time, and wait for the disk together; and taking turns with a semaphore, the processor
- * of who is done is idle until who is next wakes up. A miller has its next work at hand, and what it works with stays in the
- * caches of its processor.
+ * There are more workers than processors, so that the disk has something to do meanwhile. If they computed themselves,
+ * they would share the processors, be done at the same time, and wait for the disk together; and taking turns with a
+ * semaphore, the processor of who is done is idle until who is next wakes up. A miller has its next work at hand, and
+ * what it works with stays in the caches of its processor.
  */
 #ifndef RS_MILL_H
 #define RS_MILL_H
@@ -34,8 +34,8 @@ void rs_mill_stop(rs_mill *mill);
 /* `by`: the number of who does it, from 0, of whom each does one thing at a time. */
 typedef void rs_mill_work(void *what, int by);
 
-/* Has a miller do it, and returns when it is done; without one who asks does it, who has number `me` then. What is done must wait for
-   nobody who may be waiting here. */
+/* Has a miller do it, and returns when it is done; without one who asks does it, who has number `me` then. What is done
+   must wait for nobody who may be waiting here. */
 void rs_mill_do(rs_mill *mill, rs_mill_work *work, void *what, int me);
 
 #endif

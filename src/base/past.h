@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* past.h - copies past the processors' caches. Lines that are written as a whole need not be fetched first, from memory or from whoever has them. */
+/* past.h - copies past the processors' caches. Lines that are written as a whole need not be fetched first, from memory
+   or from whoever has them. */
 #ifndef RS_PAST_H
 #define RS_PAST_H
 

@@ -11,8 +11,9 @@
 #include "base/base.h"
 
 /*
- * `path` as it is to be written into `file`: relative when it lies below the folder of `file`, else absolute. Both folders must
- * exist, what is in them need not. Links are followed on the way, a link at the end stays. The caller frees *out.
+ * `path` as it is to be written into `file`: relative when it lies below the folder of `file`, else absolute. Both
+ * folders must exist, what is in them need not. Links are followed on the way, a link at the end stays. The caller
+ * frees *out.
  */
 resplit_status rs_path_to_write(const char *file, const char *path, char **out, resplit_error *err);
 

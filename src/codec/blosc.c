@@ -4,8 +4,8 @@
  *
  *     0 version  1 version of the library  2 flags  3 type size  4 bytes  8 block size  12 compressed bytes     little endian
  *
- * Only calls that have their own context: they read no BLOSC_ variables of the environment, keep nothing, and start no threads.
- * Each allocates a context and two blocks and gives them back.
+ * Only calls that have their own context: they read no BLOSC_ variables of the environment, keep nothing, and start no
+ * threads. Each allocates a context and two blocks and gives them back.
  */
 #include <blosc.h>
 
@@ -101,8 +101,8 @@ static int64_t largest_block(const rs_stage *stage, int64_t n, bool encode)
 }
 
 /*
- * Two blocks, with 4 bytes for each byte of the type, and what the library inside allocates for a block: lz4hc 256 KiB, zlib 268 KB
- * (its manual), zstd by its level. Decoding, nobody knows which one it will be.
+ * Two blocks, with 4 bytes for each byte of the type, and what the library inside allocates for a block: lz4hc 256 KiB,
+ * zlib 268 KB (its manual), zstd by its level. Decoding, nobody knows which one it will be.
  */
 static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
 {

@@ -2,7 +2,8 @@
 /*
  * bz2.c - bzip2: one or several streams. As Python does, what follows a stream and is none is not looked at.
  *
- * The library knows no way to use a context again; what it allocates in each call is little beside the time that it takes.
+ * The library knows no way to use a context again; what it allocates in each call is little beside the time that it
+ * takes.
  */
 #include <bzlib.h>
 
@@ -26,7 +27,8 @@ static int64_t bound(const rs_stage *stage, int64_t n)
     return n > INT64_MAX / 2 ? -1 : n + n / 100 + 600;
 }
 
-/* Its manual again: 400 kB and 8 times the block, or 100 kB and 4 times; decoding, the stream says which block, at most 900 kB. */
+/* Its manual again: 400 kB and 8 times the block, or 100 kB and 4 times; decoding, the stream says which block, at
+   most 900 kB. */
 static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
 {
     (void)n;

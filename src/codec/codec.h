@@ -5,11 +5,11 @@
  *     elements --- stage 0 ---> --- stage 1 ---> ... ---> stored bytes      encode
  *     elements <--- stage 0 --- <--- stage 1 --- ... <--- stored bytes      decode
  *
- * A chain is a plain value, a list of stages; an empty one stores elements as they are. Order of axes and byte order are no
- * stages: they belong to the layout and the type of an array. A coder is what one thread needs to run a chain.
+ * A chain is a plain value, a list of stages; an empty one stores elements as they are. Order of axes and byte order
+ * are no stages: they belong to the layout and the type of an array. A coder is what one thread needs to run a chain.
  *
- * What is decoded is not trusted: whatever the bytes say, nothing is written outside of `out`, and no memory is taken that
- * rs_coder_bytes did not count.
+ * What is decoded is not trusted: whatever the bytes say, nothing is written outside of `out`, and no memory is taken
+ * that rs_coder_bytes did not count.
  */
 #ifndef RS_CODEC_H
 #define RS_CODEC_H
@@ -42,15 +42,16 @@ typedef struct rs_chain {
 } rs_chain;
 
 /*
- * Adds a stage as metadata describes it. version 2: `name` is the "id" of a filter or compressor, `config` the object that
- * has it; version 3: the "name" of a codec and its "configuration" (NULL: none), "numcodecs." names too. `element` is what the
- * array's elements are, or what the stage before made of them. RESPLIT_EUNSUPPORTED: a codec, or a setting, that is
- * not known; RESPLIT_EFORMAT: a setting that is wrong.
+ * Adds a stage as metadata describes it. version 2: `name` is the "id" of a filter or compressor, `config` the object
+ * that has it; version 3: the "name" of a codec and its "configuration" (NULL: none), "numcodecs." names too. `element`
+ * is what the array's elements are, or what the stage before made of them. RESPLIT_EUNSUPPORTED: a codec, or a setting,
+ * that is not known; RESPLIT_EFORMAT: a setting that is wrong.
  */
 resplit_status rs_chain_add(rs_chain *chain, int version, const char *name, const rs_json *config,
                             const rs_element *element, resplit_error *err);
 
-/* A chain as a user writes it: "none", "zstd", "zstd:3", "blosc:lz4:5:bitshuffle", "shuffle+zlib:6", "zstd:3+crc32c". */
+/* A chain as a user writes it: "none", "zstd", "zstd:3", "blosc:lz4:5:bitshuffle",
+   "shuffle+zlib:6", "zstd:3+crc32c". */
 resplit_status rs_chain_parse(const char *text, const rs_element *element, rs_chain *out, resplit_error *err);
 
 /* What packs temporary data: the fastest that is worth it. Elements longer than its shuffle can do count as bytes. */
@@ -99,8 +100,8 @@ double rs_chain_seconds(const rs_chain *chain, int64_t n, bool encode);
 typedef struct rs_coder rs_coder;
 
 /*
- * Everything that a coder allocates, also inside the libraries: contexts, and room for what is between two stages, for blocks of
- * `n` bytes. Upper bounds. -1: no int64_t.
+ * Everything that a coder allocates, also inside the libraries: contexts, and room for what is between two stages, for
+ * blocks of `n` bytes. Upper bounds. -1: no int64_t.
  */
 int64_t rs_coder_bytes(const rs_chain *chain, int64_t n, bool encode);
 
@@ -111,12 +112,13 @@ void rs_coder_free(rs_coder *coder);
 /* The next block has `n` bytes of elements: no more than the coder was made for. */
 void rs_coder_fit(rs_coder *coder, int64_t n);
 
-/* `out` has room for rs_chain_bound bytes; *n_out of them are filled. `in` is not changed. A chain without stages copies. */
+/* `out` has room for rs_chain_bound bytes; *n_out of them are filled. `in` is not changed. A chain
+   without stages copies. */
 resplit_status rs_encode(rs_coder *coder, const void *in, void *out, int64_t *n_out, resplit_error *err);
 
 /*
- * Fills all `n` bytes of `out`, or fails: RESPLIT_EFORMAT, with what is wrong and the numbers; the caller knows which block it
- * is and says so. `in` has n_in bytes.
+ * Fills all `n` bytes of `out`, or fails: RESPLIT_EFORMAT, with what is wrong and the numbers; the caller knows which
+ * block it is and says so. `in` has n_in bytes.
  */
 resplit_status rs_decode(rs_coder *coder, const void *in, int64_t n_in, void *out, resplit_error *err);
 

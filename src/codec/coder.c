@@ -2,13 +2,13 @@
 /*
  * coder.c - runs a chain.
  *
- * Stages go in groups: one that transforms, and the frames that follow it. Only the transforming one moves bytes, straight to
- * where they belong inside of its frames:
+ * Stages go in groups: one that transforms, and the frames that follow it. Only the transforming one moves bytes,
+ * straight to where they belong inside of its frames:
  *
  *     shuffle | zstd crc32c        in --shuffle--> between[0] --zstd--> out, and crc32c adds its 4 bytes there
  *
- * The last group writes to `out`, those before it to two areas in turn. Frames at the very beginning have no transforming stage: there,
- * bytes are copied.
+ * The last group writes to `out`, those before it to two areas in turn. Frames at the very beginning have no
+ * transforming stage: there, bytes are copied.
  */
 #include <stdlib.h>
 #include <string.h>

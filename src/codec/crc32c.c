@@ -2,9 +2,9 @@
 /*
  * crc32c.c - CRC-32C (Castagnoli): by the processor's instruction for it where there is one, else by tables.
  *
- * The instruction takes 8 bytes and has its result three cycles later, but one can begin in each cycle. So long pieces are cut into
- * three lanes that run side by side. A sum is a polynomial over GF(2): that of lane a followed by lane b is
- * a * x^(8 LANE) + b.
+ * The instruction takes 8 bytes and has its result three cycles later, but one can begin in each cycle. So long pieces
+ * are cut into three lanes that run side by side. A sum is a polynomial over GF(2): that of lane a followed by lane b
+ * is a * x^(8 LANE) + b.
  */
 #include <string.h>
 
@@ -33,7 +33,8 @@ static uint32_t by_bits(uint32_t crc, const uint8_t *p, int64_t n)
     return crc;
 }
 
-/* The tables are made in each call, in a few microseconds: constants would be 2000 numbers here, and nothing may be kept. */
+/* The tables are made in each call, in a few microseconds: constants would be 2000 numbers here, and nothing
+   may be kept. */
 static uint32_t by_tables(uint32_t crc, const uint8_t *p, int64_t n)
 {
     uint32_t table[8][256]; /* [k][b]: what byte b is worth when k bytes follow */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * deflate.c - zlib (RFC 1950) and gzip (RFC 1952), by libdeflate: two to three times as fast as zlib, with other bytes that every
- * reader understands.
+ * deflate.c - zlib (RFC 1950) and gzip (RFC 1952), by libdeflate: two to three times as fast as zlib, with other bytes
+ * that every reader understands.
  *
- * What follows a stream is treated as Python does: nothing after a zlib stream is looked at; after a gzip member there may be zeros
- * and further members.
+ * What follows a stream is treated as Python does: nothing after a zlib stream is looked at; after a gzip member there
+ * may be zeros and further members.
  */
 #include <libdeflate.h>
 
@@ -46,7 +46,8 @@ static int64_t bound_gzip(const rs_stage *stage, int64_t n)
     return n > INT64_MAX / 2 ? -1 : (int64_t)libdeflate_gzip_compress_bound(NULL, (size_t)n);
 }
 
-/* What libdeflate 1.14 asks malloc for, with a quarter on top for other versions: 6, 203 and 668 KB; 12 KB to decompress. */
+/* What libdeflate 1.14 asks malloc for, with a quarter on top for other versions: 6, 203 and 668 KB; 12
+   KB to decompress. */
 static int64_t memory(const rs_stage *stage, int64_t n, bool encode)
 {
     int level = level_of(stage);

@@ -2,8 +2,8 @@
 /*
  * delta.c - the first element, then what each differs from the one before.
  *
- * Differences are made in the type of the elements and stored in another one; sums are made in a type that holds both, as NumPy does.
- * Booleans do as in NumPy: a difference is "not the same", a sum is "or", so that they do not come back.
+ * Differences are made in the type of the elements and stored in another one; sums are made in a type that holds both,
+ * as NumPy does. Booleans do as in NumPy: a difference is "not the same", a sum is "or", so that they do not come back.
  */
 #include <stdio.h>
 #include <string.h>

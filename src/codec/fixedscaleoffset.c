@@ -2,8 +2,8 @@
 /*
  * fixedscaleoffset.c - (x - offset) * scale, rounded, as another type; decoded as x / scale + offset.
  *
- * The arithmetic is that of NumPy 2: a number of the configuration takes the type of the elements, except that a fraction makes
- * doubles of integers, and so does a division.
+ * The arithmetic is that of NumPy 2: a number of the configuration takes the type of the elements, except that a
+ * fraction makes doubles of integers, and so does a division.
  */
 #include <math.h>
 #include <stdio.h>

@@ -104,7 +104,8 @@ static int64_t match_length(const rs_pass *pass, int64_t a, int64_t b)
     return n;
 }
 
-/* The table has, for three bytes, where they were last; greedy. There is room for everything as literals, and a match is no longer. */
+/* The table has, for three bytes, where they were last; greedy. There is room for everything as literals, and a match
+   is no longer. */
 static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {
     int64_t *last = context, done = 0, at = 0;

@@ -2,8 +2,9 @@
 /*
  * lzma.c - LZMA in its three wrappings: .xz, the older .lzma ("alone"), and none at all ("raw").
  *
- * Filters are LZMA, or a delta and then LZMA; those for machine code are refused. As Python does, what follows a stream and is none is
- * not looked at. A stream says how much memory it needs to be decoded: up to what preset 9 needs is given.
+ * Filters are LZMA, or a delta and then LZMA; those for machine code are refused. As Python does, what follows a stream
+ * and is none is not looked at. A stream says how much memory it needs to be decoded: up to what preset 9 needs is
+ * given.
  */
 #include <lzma.h>
 
@@ -282,8 +283,8 @@ static lzma_ret begin(const rs_stage *stage, lzma_stream *stream, bool encode)
 }
 
 /*
- * One stream, from *at on: LZMA_STREAM_END when it is complete, LZMA_BUF_ERROR when one side came to its end before. A decoder wants room
- * to see the end of a stream, even when nothing more comes.
+ * One stream, from *at on: LZMA_STREAM_END when it is complete, LZMA_BUF_ERROR when one side came to its end before. A
+ * decoder wants room to see the end of a stream, even when nothing more comes.
  */
 static lzma_ret run(const rs_stage *stage, lzma_stream *stream, bool encode, rs_pass *pass, int64_t *at)
 {

@@ -314,8 +314,8 @@ int64_t rs_wrap_to(rs_type type, int64_t value)
 }
 
 /*
- * Toward zero. What no value of the type comes near is undefined in C and NumPy; here it is what x86-64 does: the lowest number
- * of the register that is converted to.
+ * Toward zero. What no value of the type comes near is undefined in C and NumPy; here it is what x86-64 does: the
+ * lowest number of the register that is converted to.
  */
 static int64_t to_integer(rs_type to, double value)
 {

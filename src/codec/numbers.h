@@ -2,8 +2,9 @@
 /*
  * numbers.h - elements as numbers, for the codecs that calculate with them as NumPy does.
  *
- * A few elements at a time become 64-bit integers or doubles, which hold every value of every type, and back. Sums, products and
- * quotients of half and single precision that are made as doubles and rounded once are those of the type itself.
+ * A few elements at a time become 64-bit integers or doubles, which hold every value of every type, and back. Sums,
+ * products and quotients of half and single precision that are made as doubles and rounded once are those of the type
+ * itself.
  */
 #ifndef RS_CODEC_NUMBERS_H
 #define RS_CODEC_NUMBERS_H
@@ -27,7 +28,8 @@ typedef union rs_number {
 /* In a setting: one int64_t. */
 rs_type rs_type_unpack(int64_t packed);
 
-/* "<i4", "f8", "float32". Without the key *out is not changed. RESPLIT_EUNSUPPORTED for types that are no numbers of ours. */
+/* "<i4", "f8", "float32". Without the key *out is not changed. RESPLIT_EUNSUPPORTED for types that are no
+   numbers of ours. */
 resplit_status rs_take_type(const rs_stage *stage, const rs_json *config, const char *key, int version, int64_t *out,
                             resplit_error *err);
 
@@ -52,8 +54,9 @@ void rs_numbers_store(rs_type type, const rs_number *in, int64_t n, uint8_t *out
 void rs_numbers_convert(rs_type from, rs_type to, rs_number *numbers, int64_t n);
 
 /*
- * A filter of numbers, piece by piece: of dtype, at number[0], when they are encoded, and of astype, at number[1], when they are decoded.
- * `step` makes the n numbers of the type `from` in v, the first of which is the at-th of all, numbers of the type `to`.
+ * A filter of numbers, piece by piece: of dtype, at number[0], when they are encoded, and of astype, at number[1], when
+ * they are decoded. `step` makes the n numbers of the type `from` in v, the first of which is the at-th of all, numbers
+ * of the type `to`.
  */
 typedef struct rs_numbers {
     const rs_stage *stage;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* packbits.c - booleans as bits, the first one highest; before them a byte that says how many bits at the end are none. */
+/* packbits.c - booleans as bits, the first one highest; before them a byte that says how many bits at the
+   end are none. */
 #include "codec/stage.h"
 
 static resplit_status configure(rs_stage *stage, int version, const rs_json *config, resplit_error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quantize.c - reals rounded to a multiple of a power of two that keeps so many decimal digits; decoding only changes the type. */
+/* quantize.c - reals rounded to a multiple of a power of two that keeps so many decimal digits; decoding only
+   changes the type. */
 #include <math.h>
 #include <stdio.h>
 

@@ -89,8 +89,9 @@ static inline vector high(vector a, vector b)
 }
 
 /*
- * 16 elements of 2, 4 or 8 bytes at a time, in as many vectors. Each round sorts the bytes by one more bit of their place in the element,
- * the lowest bit first, as a radix sort does. Joining undoes it. Returns how many elements are done.
+ * 16 elements of 2, 4 or 8 bytes at a time, in as many vectors. Each round sorts the bytes by one more bit of their
+ * place in the element, the lowest bit first, as a radix sort does. Joining undoes it. Returns how many elements are
+ * done.
  */
 static inline __attribute__((always_inline)) int64_t split_lanes(const uint8_t *in, uint8_t *out, int64_t count,
                                                                  const int size)

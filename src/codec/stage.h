@@ -2,8 +2,9 @@
 /*
  * stage.h - what a codec is, inside of this room: a row of functions, and what they share.
  *
- * There are two sorts. A transforming codec makes other bytes, from `in` to `out`. A frame adds some bytes before or after what it
- * is given and leaves that alone (checksums): nothing is copied for it, the stage before writes to its place at once.
+ * There are two sorts. A transforming codec makes other bytes, from `in` to `out`. A frame adds some bytes before or
+ * after what it is given and leaves that alone (checksums): nothing is copied for it, the stage before writes to its
+ * place at once.
  *
  *     encode   in --transform--> [head|payload|tail] <-- seal         payload stays where it is
  *     decode   [head|payload|tail] -- check --> payload --transform--> out

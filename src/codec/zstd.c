@@ -123,8 +123,8 @@ static resplit_status encode(const rs_stage *stage, void *context, rs_pass *pass
 }
 
 /*
- * Frame by frame, and no old formats: their decoders take memory that nobody counted. A frame is decoded to its place at once, so that
- * its window, whatever it claims, is never allocated.
+ * Frame by frame, and no old formats: their decoders take memory that nobody counted. A frame is decoded to its place
+ * at once, so that its window, whatever it claims, is never allocated.
  */
 static resplit_status decode(const rs_stage *stage, void *context, rs_pass *pass, resplit_error *err)
 {

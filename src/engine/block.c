@@ -174,7 +174,8 @@ static bool is_box(int ndim, const rs_box *a, const rs_box *b)
     return memcmp(a->lo, b->lo, n) == 0 && memcmp(a->hi, b->hi, n) == 0;
 }
 
-/* Of so many pieces and less, some elements are put together at a time, so that they are still in a cache when they are summed up. */
+/* Of so many pieces and less, some elements are put together at a time, so that they are still in a cache when they
+   are summed up. */
 static int64_t items_at_once(int64_t itemsize, const rs_piece *pieces)
 {
     enum { AT_ONCE = 128 << 10, FEW = 64 };
@@ -248,8 +249,8 @@ static resplit_status write_file(rs_worker *worker, const rs_step *step, char *s
     return rc;
 }
 
-/* Bytes that lie somewhere in an area, a sector longer than they are, moved to where direct writes want them: as far from a sector's
-   beginning as their place in the file. */
+/* Bytes that lie somewhere in an area, a sector longer than they are, moved to where direct writes want them: as far
+   from a sector's beginning as their place in the file. */
 static char *line_up(const rs_block_file *file, int64_t place, char *area, char *data, int64_t n)
 {
     char *there = area + rs_file_lead(place);
@@ -259,7 +260,8 @@ static char *line_up(const rs_block_file *file, int64_t place, char *area, char 
     return memmove(there, data, (size_t)n);
 }
 
-/* Of a shard, a long block has its last sector to itself: it is written as a whole, directly. `data` has a sector free behind it. */
+/* Of a shard, a long block has its last sector to itself: it is written as a whole, directly. `data` has a sector
+   free behind it. */
 static int64_t fill_sector(const rs_run *run, const rs_block_file *file, char *data, int64_t n)
 {
     if (run->shards == NULL || file->direct < 0 || n < RS_DIRECT_WRITE) {
@@ -270,7 +272,8 @@ static int64_t fill_sector(const rs_run *run, const rs_block_file *file, char *d
     return all;
 }
 
-/* Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector free behind it. */
+/* Behind what its shard has, or to the place that it has in a file with others. `stored` has a sector
+   free behind it. */
 static resplit_status put_in(rs_worker *worker, const rs_step *step, char *stored, int64_t n, resplit_error *err)
 {
     rs_run *run = worker->run;

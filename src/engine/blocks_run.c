@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_run.c - runs a copy: every block from one file into another, as it is, decoded, encoded, or both, where they are encoded in
- * different ways.
+ * blocks_run.c - runs a copy: every block from one file into another, as it is, decoded, encoded, or both, where they
+ * are encoded in different ways.
  */
 #include "engine/block.h"
 
@@ -89,7 +89,8 @@ static void close_ranks(const rs_problem *problem, const rs_box *stored, const r
     }
 }
 
-/* A block that was decoded, and its fingerprint; what lies outside the array has no meaning, so it has no part in that. */
+/* A block that was decoded, and its fingerprint; what lies outside the array has no meaning, so it has no
+   part in that. */
 typedef struct decoded {
     const rs_box *stored, *box;
     bool together; /* what lies in the array is wanted without gaps */
@@ -144,7 +145,8 @@ static resplit_status hand_over(rs_worker *worker, const rs_step *write, char *m
     return RESPLIT_OK;
 }
 
-/* Where a decoded block is to begin, so that it is written from there; NULL: behind the head that it is encoded with. */
+/* Where a decoded block is to begin, so that it is written from there; NULL: behind the head that
+   it is encoded with. */
 static char *place_for(const rs_worker *worker, const rs_block_file *from, const rs_step *write)
 {
     const rs_run *run = worker->run;
@@ -238,7 +240,8 @@ static resplit_status copy_block(rs_worker *worker, rs_outgoing *outgoing, rs_cu
     return rc;
 }
 
-/* The next block, with the lock. Buffers are blocks: each is one READ and one WRITE. NULL: nothing more, or a failure. */
+/* The next block, with the lock. Buffers are blocks: each is one READ and one WRITE. NULL: nothing
+   more, or a failure. */
 static rs_outgoing *next_block(rs_worker *worker)
 {
     rs_run *run = worker->run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare_stored.c - compares arrays whose blocks nobody here can decode: byte for byte as they are stored. Same bytes under the
- * same metadata are the same values; different ones may be, but nobody can tell.
+ * compare_stored.c - compares arrays whose blocks nobody here can decode: byte for byte as they are stored. Same bytes
+ * under the same metadata are the same values; different ones may be, but nobody can tell.
  */
 #include "engine/run.h"
 

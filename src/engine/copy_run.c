@@ -126,7 +126,8 @@ static resplit_status check_run(rs_run *run, const rs_output *output, resplit_er
                                                           : RESPLIT_OK;
 }
 
-/* What was copied as it is, or is virtual, was not looked at, and has the fingerprint that it had, if that is all of it. */
+/* What was copied as it is, or is virtual, was not looked at, and has the fingerprint that it had, if that is
+   all of it. */
 static uint64_t fingerprint_of(const rs_run *run)
 {
     const rs_problem *problem = run->problem;
@@ -170,8 +171,8 @@ static bool any_done(const rs_time now)
 }
 
 /*
- * Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. What may be wrong
- * (RESPLIT_EINTERNAL) is not kept, nor what came from memory, which may be another the next time.
+ * Ends a run that failed: says in the journal how far it came, if it came far enough to go on from there. What may be
+ * wrong (RESPLIT_EINTERNAL) is not kept, nor what came from memory, which may be another the next time.
  */
 static void keep_what_is_done(const rs_run *run, rs_output *output, resplit_status rc, resplit_error *err)
 {

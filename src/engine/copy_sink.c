@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Puts the head of the block before its first elements, to be written together; or writes it, where there is no room. */
+/* Puts the head of the block before its first elements, to be written together; or writes it, where there
+   is no room. */
 static resplit_status write_head(rs_worker *worker, const rs_step *step, const rs_block_file *file, char *memory,
                                  int64_t *joined, resplit_error *err)
 {
@@ -128,8 +129,8 @@ static void bring_range(const unit_bytes *unit, int64_t from, int64_t end, char 
     }
 }
 
-/* Puts elements together at *to, some at a time, so that they are still in a cache when they are summed up. Where memory is shed, that
-   is not at *to: who serves the disk has these lines. */
+/* Puts elements together at *to, some at a time, so that they are still in a cache when they are summed up. Where
+   memory is shed, that is not at *to: who serves the disk has these lines. */
 static uint64_t bring_elements(const unit_bytes *unit, int64_t from, int64_t end, char **to)
 {
     enum { AT_ONCE = 128 << 10, ASIDE = 32 << 10 };
@@ -148,8 +149,8 @@ static uint64_t bring_elements(const unit_bytes *unit, int64_t from, int64_t end
     return sum;
 }
 
-/* An element that does not end where bytes are asked for goes on behind them, and one that did not begin there begins before them: it
-   was summed up with those. */
+/* An element that does not end where bytes are asked for goes on behind them, and one that did not begin there begins
+   before them: it was summed up with those. */
 static void bring_unit(void *payload, int64_t from, int64_t n, char *to)
 {
     unit_bytes *unit = payload;

@@ -17,8 +17,8 @@ enum {
 };
 
 /*
- * Lets the disk begin with what was just written. Otherwise the system collects gigabytes, then stops us until they are gone
- * (2.7 GB into 171 MB blocks: 8.0 s without, 4.5 s with).
+ * Lets the disk begin with what was just written. Otherwise the system collects gigabytes, then stops us until they are
+ * gone (2.7 GB into 171 MB blocks: 8.0 s without, 4.5 s with).
  */
 static void start_writeback(int fd, int64_t at, int64_t n)
 {

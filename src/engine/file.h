@@ -6,8 +6,8 @@
  * more than the disk. Direct transfers are made of whole sectors, so
  *
  *     reading    the sectors around the run go to staging: the data begins somewhere in the first
- *     writing    the sectors inside the run go directly, the two ends through the cache; for that, memory must lie as far
- *                from a sector's beginning as its place in the file: rs_file_lead
+ *     writing    the sectors inside the run go directly, the two ends through the cache; for that, memory must lie as
+ *                far from a sector's beginning as its place in the file: rs_file_lead
  */
 #ifndef RS_FILE_H
 #define RS_FILE_H
@@ -38,27 +38,29 @@ typedef struct rs_block_file {
     const int64_t *strides;     /* of it, in bytes */
 } rs_block_file;
 
-/* Where the last transfer of a step ended, and how many runs there were: a transfer that does not continue the one before
-   it is a seek. next starts as -1. An encoded block is one seek, and as many bytes as its elements have; stored: what it has
-   on disk. */
+/* Where the last transfer of a step ended, and how many runs there were: a transfer that does not continue the one
+   before it is a seek. next starts as -1. An encoded block is one seek, and as many bytes as its elements have; stored:
+   what it has on disk. */
 typedef struct rs_cursor {
     int64_t next, seeks, bytes, stored;
 } rs_cursor;
 
 /*
- * Reads the elements of `box` into staging; *data, in it, holds them in the layout's order. Staging has room for the box, and
- * for two sectors more when the file is direct.
+ * Reads the elements of `box` into staging; *data, in it, holds them in the layout's order. Staging has room for the
+ * box, and for two sectors more when the file is direct.
  */
 resplit_status rs_file_read_box(rs_io *io, const rs_block_file *file, const rs_box *box, char *staging, char **data,
                                 rs_cursor *cursor, resplit_error *err);
 
-/* Writes memory that holds the box in the layout's order; and the `head` bytes that stand before it, there and in the file. */
+/* Writes memory that holds the box in the layout's order; and the `head` bytes that stand before it, there and
+   in the file. */
 resplit_status rs_file_write_box(rs_io *io, const rs_block_file *file, const rs_box *box, const char *memory,
                                  int64_t head, rs_cursor *cursor, resplit_error *err);
 
 /*
- * Would the runs of a box be written directly from somewhere else than where they are in memory? Then that is done by the next one, which
- * writes `head` bytes and the box behind them, as they are brought; others of the crew help. Sectors go directly, ends through the cache.
+ * Would the runs of a box be written directly from somewhere else than where they are in memory? Then that is done by
+ * the next one, which writes `head` bytes and the box behind them, as they are brought; others of the crew help.
+ * Sectors go directly, ends through the cache.
  */
 bool rs_file_is_long(const rs_block_file *file, const rs_box *box);
 resplit_status rs_file_write_long(rs_together *together, rs_io *io, rs_area area, const rs_block_file *file,

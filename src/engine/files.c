@@ -65,7 +65,8 @@ static bool wants_direct(const rs_files *files, int fd, int64_t bytes)
     return files->write || files->direct == RS_DIRECT_ON || !rs_system_is_cached(fd, bytes);
 }
 
-/* Space first: a full disk is noticed early, and blocks do not end up in fragments. Not every file system can do that. */
+/* Space first: a full disk is noticed early, and blocks do not end up in fragments. Not every file system
+   can do that. */
 static int reserve(int fd, int64_t bytes)
 {
     struct stat st;
@@ -207,7 +208,8 @@ static void give_one_back(rs_files *files)
     }
 }
 
-/* The entry of a block, ours alone to open (*fresh) or open already; `old` is to be closed first, when it has a block. */
+/* The entry of a block, ours alone to open (*fresh) or open already; `old` is to be closed first, when it
+   has a block. */
 static rs_open_file *take_entry(rs_files *files, int64_t block, bool *fresh, rs_open_file *old)
 {
     rs_open_file *file;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files.h - the open block files of one array, shared by all workers: a few descriptors, the least recently used one that
- * nobody works on is closed when room is needed. Opening and closing happen outside the lock, so that workers do it at the
- * same time.
+ * files.h - the open block files of one array, shared by all workers: a few descriptors, the least recently used one
+ * that nobody works on is closed when room is needed. Opening and closing happen outside the lock, so that workers do
+ * it at the same time.
  */
 #ifndef RS_FILES_H
 #define RS_FILES_H
@@ -45,8 +45,8 @@ void rs_files_init(rs_files *files, const resplit_array *array, const char *root
 resplit_status rs_files_release(rs_files *files, resplit_error *err);
 
 /*
- * The file of block `index`, open, until it is put back. `path` gets its path, which the block borrows. bytes: how long it will
- * be, when it is written; 0: that is not known yet.
+ * The file of block `index`, open, until it is put back. `path` gets its path, which the block borrows. bytes: how long
+ * it will be, when it is written; 0: that is not known yet.
  */
 resplit_status rs_files_get(rs_files *files, const int64_t *index, int64_t bytes, char path[RS_PATH_MAX],
                             rs_block_file *out, resplit_error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fingerprint_run.c - a run that only reads: its sink forgets what it is given, whose fingerprint was taken on the way. */
+/* fingerprint_run.c - a run that only reads: its sink forgets what it is given, whose fingerprint was taken
+   on the way. */
 #include "engine/run.h"
 
 static resplit_status forget(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hand_out.c - walks the steps of a plan of buffers, and hands out what is to be done next. Everything here is called with the lock of the run.
+ * hand_out.c - walks the steps of a plan of buffers, and hands out what is to be done next. Everything here is called
+ * with the lock of the run.
  *
  *     step --> READ: slice after slice, when all units that it touches have their memory
  *          --> WRITE: its unit is put into the ring of outgoing ones
@@ -177,8 +178,8 @@ static bool pass_by(rs_run *run, int64_t group)
 }
 
 /*
- * The unit of the target block at hand, if it has its memory already, all of it. A map that becomes series meets every series:
- * this is asked millions of times, with the lock, so it makes no boxes.
+ * The unit of the target block at hand, if it has its memory already, all of it. A map that becomes series meets every
+ * series: this is asked millions of times, with the lock, so it makes no boxes.
  */
 static rs_unit *find_waiting(const rs_run *run)
 {
@@ -210,7 +211,8 @@ static bool find_room(rs_run *run, const rs_box *unit, const rs_box *piece, int6
     return rc == RESPLIT_OK;
 }
 
-/* A new unit, or a piece of one, unless it has a place, or was written by an earlier run. False: there is no room now. */
+/* A new unit, or a piece of one, unless it has a place, or was written by an earlier run. False: there is
+   no room now. */
 static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
 {
     if (*to != NULL) {
@@ -426,8 +428,8 @@ static bool take_write(rs_run *run, rs_job *out)
 }
 
 /*
- * Something to do, or false when there is nothing more. All workers but one rather write than read, since that gives memory
- * back; the one reads on, since a disk that reads and writes at the same time is done sooner.
+ * Something to do, or false when there is nothing more. All workers but one rather write than read, since that gives
+ * memory back; the one reads on, since a disk that reads and writes at the same time is done sooner.
  */
 bool rs_run_next_job(rs_worker *worker)
 {

@@ -4,9 +4,9 @@
  *
  *     rs_io_move(io, {read 512 KiB at 0, read 512 KiB at 512 KiB, ...}, n)      all done, or an error
  *
- * Each worker has an rs_io of its own, so nothing here is shared but what is known of shedding, and the gate that long transfers pass. What a backend adds is how
- * many of the transfers of one call are under way at once: io_uring all of them, the portable one a single one (then workers
- * are what overlaps).
+ * Each worker has an rs_io of its own, so nothing here is shared but what is known of shedding, and the gate that long
+ * transfers pass. What a backend adds is how many of the transfers of one call are under way at once: io_uring all of
+ * them, the portable one a single one (then workers are what overlaps).
  */
 #ifndef RS_IO_H
 #define RS_IO_H

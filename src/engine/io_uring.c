@@ -52,8 +52,8 @@ static void prepare(struct io_uring *ring, rs_transfer *t)
 }
 
 /*
- * Long ones one by one: what a kernel is told of at once, and lies side by side, it makes one request of. A disk was seen that takes
- * a fifth longer for 2 or 4 MiB at a time than for 1 MiB.
+ * Long ones one by one: what a kernel is told of at once, and lies side by side, it makes one request of. A disk was
+ * seen that takes a fifth longer for 2 or 4 MiB at a time than for 1 MiB.
  */
 static void begin(struct io_uring *ring, rs_transfer *list, int n)
 {
@@ -88,8 +88,8 @@ static bool goes_on(rs_transfer *t, int result, int *code)
 }
 
 /*
- * Kernels were seen (6.18) that take a request and never begin it: the thread that was to do it was not made. Who waits for it waits
- * for ever. So what nothing was heard of is asked back; what had not begun comes back as ECANCELED.
+ * Kernels were seen (6.18) that take a request and never begin it: the thread that was to do it was not made. Who waits
+ * for it waits for ever. So what nothing was heard of is asked back; what had not begun comes back as ECANCELED.
  */
 static void ask_back(struct io_uring *ring, rs_transfer *list, int n, const bool *is_done)
 {

@@ -3,11 +3,12 @@
  * journal.h - how far a run has come, in a file that survives it.
  *
  *     header   what is made from what, by which plan; a token to know the output again; in which boot of the system
- *     record   everything before this time is written, and this is its fingerprint; on disk, or only handed to the system
+ *     record   everything before this time is written, and this is its fingerprint; on disk, or only handed to the
+ *              system
  *     record   ...
  *
- * A record that is torn, and all after it, count for nothing. What was only handed to the system survives the process but not
- * the machine: after another boot only records count that say "on disk".
+ * A record that is torn, and all after it, count for nothing. What was only handed to the system survives the process
+ * but not the machine: after another boot only records count that say "on disk".
  */
 #ifndef RS_JOURNAL_H
 #define RS_JOURNAL_H
@@ -53,13 +54,14 @@ resplit_status rs_journal_begin(rs_journal *journal, int folder, rs_sync sync, c
 void rs_journal_end(rs_journal *journal);
 
 /*
- * Reads the journal in an open folder. *found is false when there is none that can be used. *on_disk: what it says is done is
- * certainly on disk.
+ * Reads the journal in an open folder. *found is false when there is none that can be used. *on_disk: what it says is
+ * done is certainly on disk.
  */
 resplit_status rs_journal_read(int folder, rs_job_id *id, rs_progress *done, bool *on_disk, bool *found,
                                resplit_error *err);
 
-/* All before `now` is done: is a record due, and is it ours to write? Then call note, without the run's lock, and unclaim. */
+/* All before `now` is done: is a record due, and is it ours to write? Then call note, without the run's
+   lock, and unclaim. */
 bool rs_journal_claim(rs_journal *journal, rs_time now);
 resplit_status rs_journal_note(rs_journal *journal, const rs_progress *progress, resplit_error *err);
 void rs_journal_unclaim(rs_journal *journal);

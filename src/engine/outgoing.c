@@ -17,7 +17,8 @@ rs_progress rs_run_progress(const rs_run *run)
     return (rs_progress){run->now, rs_fingerprint_add(run->resumed.fingerprint, run->written_fingerprint)};
 }
 
-/* The journal is written without the lock; one worker at a time, which takes note of what the others finish meanwhile too. */
+/* The journal is written without the lock; one worker at a time, which takes note of what the others
+   finish meanwhile too. */
 static void take_note(rs_worker *worker)
 {
     rs_run *run = worker->run;

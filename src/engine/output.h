@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * output.h - an array in the making, or a group of them. It grows beside its final place and appears there only when it is whole:
+ * output.h - an array in the making, or a group of them. It grows beside its final place and appears there only when it
+ * is whole:
  *
  *     out.resplit-part/   locked while a run is at work on it
  *         data            a folder of blocks, or one file; of a group: its arrays, each with a part of its own until it is whole
@@ -48,17 +49,18 @@ typedef enum rs_earlier { RS_EARLIER_NONE, RS_EARLIER_PART, RS_EARLIER_ALL } rs_
 resplit_status rs_output_part(const char *path, char part[RS_PATH_MAX], resplit_error *err);
 
 /*
- * Checks what can be checked before anything is written (places, free space, free inodes, what is there already, another
- * run at work), then makes an empty part with a journal. With `resume`, goes on with the part of an earlier run of the same
- * job: *done says how far it came; RS_EARLIER_ALL: it was published, there is nothing left to do. plan: what is kept for that; may be NULL.
+ * Checks what can be checked before anything is written (places, free space, free inodes, what is there already,
+ * another run at work), then makes an empty part with a journal. With `resume`, goes on with the part of an earlier run
+ * of the same job: *done says how far it came; RS_EARLIER_ALL: it was published, there is nothing left to do. plan:
+ * what is kept for that; may be NULL.
  */
 resplit_status rs_output_begin(rs_output *output, const resplit_array *array, const resplit_array *source, bool resume,
                                const rs_job_id *id, const rs_text *plan, rs_earlier *earlier, rs_progress *done,
                                resplit_error *err);
 
 /*
- * The same for a group of arrays, which the caller makes in output->data: the time of its journal is the number of those that are
- * complete. Strings are borrowed until the output is ended.
+ * The same for a group of arrays, which the caller makes in output->data: the time of its journal is the number of
+ * those that are complete. Strings are borrowed until the output is ended.
  */
 resplit_status rs_output_begin_group(rs_output *output, const char *path, const char *source, bool overwrite,
                                      bool resume, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,

@@ -254,8 +254,9 @@ resplit_status rs_part_move_head(const rs_output *output, resplit_error *err)
 }
 
 /*
- * Did the run that left this journal publish its output? A folder is known by its token, since it may have changed places with
- * the one it replaced; a file takes the place of another by being renamed, and then is no longer in the part.
+ * Did the run that left this journal publish its output? A folder is known by its token, since it may have changed
+ * places with the one it replaced; a file takes the place of another by being renamed, and then is no longer in the
+ * part.
  */
 bool rs_part_was_published(const rs_output *output, uint64_t token)
 {

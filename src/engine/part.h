@@ -12,7 +12,8 @@
 
 bool rs_part_is_there(const char *path);
 
-/* Makes the part when it is not there, and locks it: output->lock. Alone, or, if the output is shared, with other partitions. */
+/* Makes the part when it is not there, and locks it: output->lock. Alone, or, if the output is shared,
+   with other partitions. */
 resplit_status rs_part_take(rs_output *output, resplit_error *err);
 
 /* Is what was locked still what is there? It may have been published, or removed. */
@@ -21,11 +22,13 @@ bool rs_part_is_current(const rs_output *output);
 /* A run that was killed between two renames left the old array in the part: it goes back to its place. */
 resplit_status rs_part_restore(const rs_output *output, resplit_error *err);
 
-/* What does a journal in output->own say? What belongs to another job is an error: it is not for us to throw it away. */
+/* What does a journal in output->own say? What belongs to another job is an error: it is not for us to
+   throw it away. */
 resplit_status rs_part_look(rs_output *output, const rs_job_id *id, rs_earlier *earlier, rs_progress *done,
                             bool *on_disk, rs_job_id *found, resplit_error *err);
 
-/* Removes what runs leave in a part, but for its lock; then that, and the part; or both. Anything else in it is not ours, and stays. */
+/* Removes what runs leave in a part, but for its lock; then that, and the part; or both. Anything else in it is not
+   ours, and stays. */
 resplit_status rs_part_clear(const rs_output *output, bool published, resplit_error *err);
 void rs_part_end(const rs_output *output);
 void rs_part_remove(const rs_output *output, bool published);

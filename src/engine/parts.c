@@ -55,8 +55,8 @@ static resplit_status write_record(int folder, const char *name, const void *byt
     return rc;
 }
 
-/* *found false: it is not there. What cannot be read is an error, and not taken for that. One that is cut short is all zero,
- * which no check allows: padded, it would be whole wherever it ends in zeros. */
+/* *found false: it is not there. What cannot be read is an error, and not taken for that. One that is cut short is all
+ * zero, which no check allows: padded, it would be whole wherever it ends in zeros. */
 static resplit_status read_record(int folder, const char *name, void *bytes, size_t n, bool *found, resplit_error *err)
 {
     memset(bytes, 0, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parts.h - an output that is made in partitions (plan/partition.h), by processes that may be on different machines. They share its
- * part, and nothing else; the first to come makes it:
+ * parts.h - an output that is made in partitions (plan/partition.h), by processes that may be on different machines.
+ * They share its part, and nothing else; the first to come makes it:
  *
  *     out.resplit-part/
  *         parts           what is made from what, in how many partitions; a token to know it again
@@ -60,8 +60,8 @@ resplit_status rs_parts_count(const char *path, int64_t *n, resplit_error *err);
 resplit_status rs_parts_is_done(const char *path, int64_t number, int64_t n, bool *complete, resplit_error *err);
 
 /*
- * All partitions are complete: adds them up and publishes the array. RESPLIT_EINVAL names those that are not. Can be repeated at any
- * time. *total: what they did; its fingerprint is finished, and 0 where nobody knows it.
+ * All partitions are complete: adds them up and publishes the array. RESPLIT_EINVAL names those that are not. Can be
+ * repeated at any time. *total: what they did; its fingerprint is finished, and 0 where nobody knows it.
  */
 resplit_status rs_parts_finish(const resplit_array *array, const resplit_array *source, const rs_division *division,
                                const rs_job_id *whole, rs_sync sync, rs_done *total, resplit_error *err);

@@ -63,7 +63,8 @@ static resplit_status add_unit(rs_pending *pending, int64_t key, rs_unit **out, 
     return RESPLIT_OK;
 }
 
-/* Small pieces are not written directly, so it does not matter where they begin; but a short head should fit before them. */
+/* Small pieces are not written directly, so it does not matter where they begin; but a short head should
+   fit before them. */
 static int64_t room_for(int64_t bytes, int64_t lead)
 {
     return bytes >= RS_LARGE_PIECE ? bytes + RS_LEAD_MOST : lead <= RS_SHORT_LEAD ? bytes + lead : bytes;

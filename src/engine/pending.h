@@ -5,8 +5,8 @@
  *     table: key of a unit --> unit --> piece --> piece
  *                                       memory    memory       each a box of the unit, in the target's order
  *
- * A unit is kept whole (one piece, all its memory from the beginning) or in the pieces that buffers brought, as the plan
- * says. All memory comes from the budget.
+ * A unit is kept whole (one piece, all its memory from the beginning) or in the pieces that buffers brought, as the
+ * plan says. All memory comes from the budget.
  *
  * A tray (geometry/tray.h) has the place of a unit in the table: its one piece is the memory of all units of a buffer.
  */
@@ -51,8 +51,8 @@ resplit_status rs_pending_init(rs_pending *pending, rs_budget *budget, const rs_
 void rs_pending_release(rs_pending *pending);
 
 /*
- * The piece for `box`, which is a unit or the part of it in the current buffer: made when it is not there. Large pieces begin
- * `lead` bytes after a page's beginning. *out is NULL when there is no room in the budget now.
+ * The piece for `box`, which is a unit or the part of it in the current buffer: made when it is not there. Large pieces
+ * begin `lead` bytes after a page's beginning. *out is NULL when there is no room in the budget now.
  */
 resplit_status rs_pending_place(rs_pending *pending, int64_t key, const rs_box *box, int64_t lead, rs_unit **unit,
                                 rs_piece **out, resplit_error *err);

@@ -135,8 +135,8 @@ static resplit_status sync_parent(const char *path, resplit_error *err)
 }
 
 /*
- * Groups above may hold copies of metadata, and readers believe them: they go before what they tell of changes. What grows in a
- * part has none above it: the groups around the part are for the publishing of the whole.
+ * Groups above may hold copies of metadata, and readers believe them: they go before what they tell of changes. What
+ * grows in a part has none above it: the groups around the part are for the publishing of the whole.
  */
 static resplit_status forget_copies(const rs_output *output, resplit_error *err)
 {

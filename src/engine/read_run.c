@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* read_run.c - a run whose sink is the caller's memory: blocks come one by one, and each puts what of it is wanted in its place. */
+/* read_run.c - a run whose sink is the caller's memory: blocks come one by one, and each puts what of it is wanted
+   in its place. */
 #include "engine/run.h"
 
 /* What counts as done is what the plan counts: of an encoded block, all of it. */

@@ -7,7 +7,8 @@
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* The i-th unit that a slice touches, which is that of target block `index`. With the lock, when it must be looked up. */
+/* The i-th unit that a slice touches, which is that of target block `index`. With the lock, when it
+   must be looked up. */
 static rs_touch find_touched(const rs_run *run, const rs_job *job, int i, const int64_t *index)
 {
     if (i < job->n_touched) {
@@ -45,8 +46,8 @@ static rs_tray tray_of(const rs_run *run, const rs_unit *unit)
     return (rs_tray){&run->problem->target, &unit->pieces->view.box, unit->pieces->view.base};
 }
 
-/* Copies what was read into the units, and adds up its fingerprint: at once, or of what is wanted when it goes on with an
-   earlier run. */
+/* Copies what was read into the units, and adds up its fingerprint: at once, or of what is wanted when it goes on with
+   an earlier run. */
 static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
 {
     rs_run *run = worker->run;
@@ -253,8 +254,8 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, fingerprint, err) : rc;
 }
 
-/* Returns a group that nobody needs any more, or -1. With the lock. Units of what could not be read wait for ever: nobody may write them before
-   the run is known to have failed. */
+/* Returns a group that nobody needs any more, or -1. With the lock. Units of what could not be read wait for ever:
+   nobody may write them before the run is known to have failed. */
 static int64_t end_read(rs_run *run, const rs_job *job, resplit_status rc)
 {
     if (rc == RESPLIT_OK && job->any_wanted) {

@@ -5,9 +5,9 @@
  *     READ step:  source block --- slices ---> staging --- scatter ---> pending units
  *     WRITE step: pending unit --- gather (when in pieces) ---> sink:  the target's file, or a comparison with it
  *
- * Steps are handed out in their order, under one lock, with the memory that they need: so whatever the workers do at the same
- * time, what waits for memory waits only for what was handed out before it, and that can always be finished. Where the
- * budget has room, slices are read while units of earlier buffers are still being written.
+ * Steps are handed out in their order, under one lock, with the memory that they need: so whatever the workers do at
+ * the same time, what waits for memory waits only for what was handed out before it, and that can always be finished.
+ * Where the budget has room, slices are read while units of earlier buffers are still being written.
  *
  *     handed out:    slice  slice  slice  UNIT  UNIT  slice  slice ...
  *     workers:       [read, copy]  [read, copy]  [write]  [read, copy] ...
@@ -73,8 +73,8 @@ typedef struct rs_job {
     rs_stint stint;        /* HELP: of another worker's write */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; kept from job to job */
-    /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A group: where
-       it is in the temporary file. */
+    /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A
+       group: where it is in the temporary file. */
     int64_t first_group, n_groups, *group_at;
     int64_t temp_at, temp_bytes;
 } rs_job;
@@ -103,17 +103,18 @@ struct rs_worker {
     int n_more;
 };
 
-/* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed; with a cast it is in staging. */
+/* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed; with a cast
+   it is in staging. */
 typedef resplit_status rs_sink(rs_worker *worker, const rs_step *step, const rs_box *box, char *memory,
                                resplit_error *err);
 
-/* The same for a unit that is to be written from somewhere else than where it is: asks for its bytes, which are summed up while they are
-   brought. *done: it has been; else it is for the sink above. */
+/* The same for a unit that is to be written from somewhere else than where it is: asks for its bytes, which are summed
+   up while they are brought. *done: it has been; else it is for the sink above. */
 typedef resplit_status rs_long_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
                                     uint64_t *fingerprint, bool *done, resplit_error *err);
 
-/* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. *fingerprint: what they hold is
-   added, if it is encoded or compared; NULL: nobody asks. */
+/* The same for a block that is encoded as a whole: all its pieces, of which one may be the whole block. *fingerprint:
+   what they hold is added, if it is encoded or compared; NULL: nobody asks. */
 typedef resplit_status rs_whole_sink(rs_worker *worker, const rs_step *step, const rs_piece *pieces,
                                      uint64_t *fingerprint, resplit_error *err);
 
@@ -221,7 +222,8 @@ static inline bool rs_run_casts(const rs_run *run)
     return run->target->cast.kind != RS_CAST_NONE;
 }
 
-/* Where a worker makes stints of long writes, with a sector before it and one behind it; no memory: staging is too small for that. */
+/* Where a worker makes stints of long writes, with a sector before it and one behind it; no memory: staging is too
+   small for that. */
 rs_area rs_run_area(const rs_worker *worker);
 
 /* Puts the elements of `box` together that pieces hold, in the target's order. */
@@ -235,8 +237,8 @@ void rs_run_count(rs_run *run, const rs_cursor *read, const rs_cursor *written);
 
 /* ---- spill_run.c: what does not fit, through a temporary file ---- */
 
-/* With the lock. `bytes` of a slice of the source belong to a group; all was read, and is to be read back from the beginning; a slice
-   is to be read back. */
+/* With the lock. `bytes` of a slice of the source belong to a group; all was read, and is to be read back from the
+   beginning; a slice is to be read back. */
 void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes);
 void rs_spill_turn(rs_run *run);
 void rs_spill_fetch(rs_run *run, rs_job *job);
@@ -277,8 +279,9 @@ static inline bool rs_run_spills(const rs_run *run)
 }
 
 /*
- * Where a slice has little for each of many units, to find their memory, one by one, takes longer than to copy. There the units of a buffer are
- * in a tray: one place for the slice to go to, and one that waits, until all of them are written.
+ * Where a slice has little for each of many units, to find their memory, one by one, takes longer than to copy. There
+ * the units of a buffer are in a tray: one place for the slice to go to, and one that waits, until all of them are
+ * written.
  */
 bool rs_run_takes_trays(const rs_run *run);
 
@@ -302,7 +305,8 @@ void rs_outgoing_end(rs_worker *worker, rs_outgoing *outgoing);
 /* What a run is about: both grids, and what the target says of itself. */
 resplit_status rs_run_hash(const rs_problem *problem, const resplit_array *target, uint64_t *hash, resplit_error *err);
 
-/* Are the files of two arrays on the same grid the same, byte by byte? index: of the first element of one that is not. */
+/* Are the files of two arrays on the same grid the same, byte by byte? index: of the first element of one
+   that is not. */
 resplit_status rs_compare_stored(const resplit_array *a, const resplit_array *b, bool *equal, int64_t *index,
                                  resplit_error *err);
 
@@ -319,8 +323,9 @@ resplit_status rs_run_see(uint32_t seen, const resplit_array **source, const res
                           resplit_array *source_view, resplit_array *target_view, resplit_error *err);
 
 /*
- * Copies the source into the target: checks, runs, publishes. member: the problem is that of a partition, which is not published;
- * else NULL. temp: folder for a temporary file; NULL: beside the target. plan_text: what is kept beside the part for a resume.
+ * Copies the source into the target: checks, runs, publishes. member: the problem is that of a partition, which is not
+ * published; else NULL. temp: folder for a temporary file; NULL: beside the target. plan_text: what is kept beside the
+ * part for a resume.
  */
 resplit_status rs_run_copy(const rs_problem *problem, const rs_plan *plan, const resplit_array *source,
                            const resplit_array *target, const struct rs_member *member, const char *temp,

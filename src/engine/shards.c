@@ -85,7 +85,8 @@ static resplit_status find_noted(const rs_shards *shards, int64_t number, int64_
     return RESPLIT_OK;
 }
 
-/* What is behind the last block of a shard goes: room, blocks that nobody noted, and what a run wrote that was killed at the end. */
+/* What is behind the last block of a shard goes: room, blocks that nobody noted, and what a run wrote that was killed
+   at the end. */
 static resplit_status cut_off(const char *path, int64_t end, resplit_error *err)
 {
     struct stat st;
@@ -101,8 +102,9 @@ static resplit_status cut_off(const char *path, int64_t end, resplit_error *err)
 }
 
 /*
- * Where the next block of a shard goes: behind all that an earlier run noted, of which no more is true than there are bytes. What it did not
- * note is written again, and is cut off: that also waits for what a killed run has under way in the file.
+ * Where the next block of a shard goes: behind all that an earlier run noted, of which no more is true than there are
+ * bytes. What it did not note is written again, and is cut off: that also waits for what a killed run has under way in
+ * the file.
  */
 static resplit_status find_end(const rs_shards *shards, int64_t number, bool anew, int64_t *end, resplit_error *err)
 {
@@ -173,8 +175,8 @@ int64_t rs_shards_reserve(rs_shards *shards, const int64_t *index, int64_t bytes
     return begin;
 }
 
-/* As much as its other blocks will need, if they are like this one. Without it, on a full disk for instance, writes make the file longer
-   themselves, or say why not. */
+/* As much as its other blocks will need, if they are like this one. Without it, on a full disk for instance, writes
+   make the file longer themselves, or say why not. */
 void rs_shards_make_room(rs_shards *shards, const rs_block_file *file, int64_t offset, int64_t bytes)
 {
 #ifdef __linux__

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shed.h - memory that is shed, thrown out of the processors' caches, before the disk writes to it again: where that pays.
+ * shed.h - memory that is shed, thrown out of the processors' caches, before the disk writes to it again: where that
+ * pays.
  *
  *     rs_shed_begin(shedding, memory, n);   read into memory;   rs_shed_end(shedding, n);
  *
- * The disk of a virtual machine is a thread of its host, which copies. What it copies to was looked at by our processors before, and lies in
- * their caches: where that thread runs on a processor that has no cache in common with ours, each line is taken from them first, and reads take
- * twice as long. Memory that was shed costs it less than that, but more than lines in a cache that both have. Where the thread runs changes
- * within seconds. So all reads of a run go one way for a while, then some the other way, and then whichever was faster:
+ * The disk of a virtual machine is a thread of its host, which copies. What it copies to was looked at by our
+ * processors before, and lies in their caches: where that thread runs on a processor that has no cache in common with
+ * ours, each line is taken from them first, and reads take twice as long. Memory that was shed costs it less than that,
+ * but more than lines in a cache that both have. Where the thread runs changes within seconds. So all reads of a run go
+ * one way for a while, then some the other way, and then whichever was faster:
  *
  *     as it is ... | try: shed | as it is ...................... | try: shed | shed .............................. | try: as it is | ...
  *
- * How fast is told by how long it is from the end of one read to that of the next, while others wait: a disk that takes one after the other
- * serves it in that time. One that takes many at once has the same for both ways, and nothing is shed.
+ * How fast is told by how long it is from the end of one read to that of the next, while others wait: a disk that takes
+ * one after the other serves it in that time. One that takes many at once has the same for both ways, and nothing is
+ * shed.
  */
 #ifndef RS_SHED_H
 #define RS_SHED_H

@@ -7,9 +7,9 @@
  *     READ, group g      what slices left for it <- temporary file -> blocks of the group
  *     WRITE              blocks of the group ...
  *
- * Each group has a part of the file, and slices have stretches of it in their order. Nothing is indexed: both times slices are
- * handed out in the same order, and the places follow from their sizes. Where stretches are long they are whole sectors, so
- * that they pass by the page cache; between them are gaps then, of less than a sector each.
+ * Each group has a part of the file, and slices have stretches of it in their order. Nothing is indexed: both times
+ * slices are handed out in the same order, and the places follow from their sizes. Where stretches are long they are
+ * whole sectors, so that they pass by the page cache; between them are gaps then, of less than a sector each.
  *
  * Packed, a stretch goes behind the last one that its group has, and a table has its place.
  */
@@ -56,8 +56,9 @@ static int64_t round_up(const rs_spilling *s, int64_t bytes)
     return (bytes + s->grain - 1) / s->grain * s->grain;
 }
 
-/* A part of the file is as long as the blocks of its group, and as slices can make it by rounding up. It begins at
-   a sector: between two, its first stretch would lose the rest of the first, and its last one would reach into the next part. */
+/* A part of the file is as long as the blocks of its group, and as slices can make it by rounding up. It begins
+   at a sector: between two, its first stretch would lose the rest of the first, and its last one would reach
+   into the next part. */
 static int64_t group_begin(const rs_run *run, int64_t g)
 {
     const rs_spill *spill = &run->plan->spill;
@@ -332,8 +333,8 @@ resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, u
     return flush(worker, &g.batch, err);
 }
 
-/* Where what is to be spilled was put together, of which there is nothing any more. Packed stretches lie where there was room for them, and
-   are read one by one. */
+/* Where what is to be spilled was put together, of which there is nothing any more. Packed stretches lie where there
+   was room for them, and are read one by one. */
 rs_job *rs_spill_sheaf(const rs_worker *worker)
 {
     const rs_plan *plan = worker->run->plan;
@@ -439,8 +440,8 @@ static resplit_status open_temp(rs_run *run, const char *folder, resplit_error *
         char self[64];
         (void)snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
         s->direct = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
-        /* Where space is reserved, several may write at the same time; without it they are only slower. Packed, most of it would
-           be for nothing. */
+        /* Where space is reserved, several may write at the same time; without it they are only slower. Packed, most of
+           it would be for nothing. */
         if (!run->plan->spill.packed) {
             (void)fallocate(s->fd, 0, 0, group_begin(run, run->plan->spill.n_groups));
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stream.h - a source of one compressed block, read forwards, once: slices are handed out in the order of the file, and workers take what
- * follows in the order in which slices were handed out.
+ * stream.h - a source of one compressed block, read forwards, once: slices are handed out in the order of the file, and
+ * workers take what follows in the order in which slices were handed out.
  *
  *     worker 1:  [slice 0: decompress | copy ...]              [slice 2: ...
  *     worker 2:                       [slice 1: decompress | copy ...]
@@ -36,7 +36,8 @@ resplit_status rs_stream_read(rs_stream *stream, int64_t turn, const rs_block_fi
 /* Nobody waits any longer: somebody failed. */
 void rs_stream_abort(rs_stream *stream);
 
-/* Does the stream end after `bytes`, and is its checksum right? Reads what is left of it; options, which may be NULL, can stop that. */
+/* Does the stream end after `bytes`, and is its checksum right? Reads what is left of it; options, which may be NULL,
+   can stop that. */
 resplit_status rs_stream_finish(rs_stream *stream, int64_t bytes, const resplit_run_options *options,
                                 resplit_error *err);
 

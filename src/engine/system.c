@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system.c - how much memory this process may use: the system's, its control groups' and its own limits; and the like. */
+/* system.c - how much memory this process may use: the system's, its control groups' and its own limits;
+   and the like. */
 #include "engine/system.h"
 
 #include <sched.h>

@@ -5,9 +5,9 @@
  *     one worker:    rs_together_write(256 MiB) --- stints, until none is left; waits for those that others have
  *     the others:    rs_together_take, rs_together_make
  *
- * One worker alone would have no more under way than one staging area: a disk does 1.2 GB/s that way and 2.6 with six of them.
- * What is written is asked for stint by stint, and comes into memory that disks like. It need not lie in one piece: stints are taken of
- * one place after the other, and nobody waits in between.
+ * One worker alone would have no more under way than one staging area: a disk does 1.2 GB/s that way and 2.6 with six
+ * of them. What is written is asked for stint by stint, and comes into memory that disks like. It need not lie in one
+ * piece: stints are taken of one place after the other, and nobody waits in between.
  */
 #ifndef RS_TOGETHER_H
 #define RS_TOGETHER_H
@@ -16,7 +16,8 @@
 
 #include <pthread.h>
 
-/* Bytes. Shorter ones are written forwards by one worker: a file system has less to note of a file that grows than of one with gaps. */
+/* Bytes. Shorter ones are written forwards by one worker: a file system has less to note of a file that grows than of
+   one with gaps. */
 enum { RS_TOGETHER_LEAST = 8 << 20 };
 
 typedef struct rs_long_write rs_long_write;
@@ -28,7 +29,8 @@ typedef struct rs_together {
     rs_long_write *first;
 } rs_together;
 
-/* Puts the bytes [from, from + n) of what is written at `to`. Each is asked for once; by several workers at the same time. */
+/* Puts the bytes [from, from + n) of what is written at `to`. Each is asked for once; by several workers at
+   the same time. */
 typedef void rs_bring(void *payload, int64_t from, int64_t n, char *to);
 
 typedef struct rs_bringer {
@@ -69,7 +71,8 @@ bool rs_together_take(rs_together *together, rs_stint *out);
 /* Makes it. Who asked for the whole gets to know of a failure. Without the lock. */
 void rs_together_make(rs_together *together, rs_io *io, rs_area area, const rs_stint *stint);
 
-/* Returns when all of it is written, or what went wrong first. Areas of all workers are equally large. Without the lock. */
+/* Returns when all of it is written, or what went wrong first. Areas of all workers are equally large.
+   Without the lock. */
 resplit_status rs_together_write(rs_together *together, rs_io *io, rs_area area, rs_places places, rs_bringer what,
                                  resplit_error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unpack.h - blocks that are compressed and larger than memory. They go through files where they are plain, forwards, in bounded memory:
+ * unpack.h - blocks that are compressed and larger than memory. They go through files where they are plain, forwards,
+ * in bounded memory:
  *
  *     source --- unpack ---> scratch file ... the run, as of plain blocks ... plain target --- pack ---> target
  *
@@ -22,7 +23,8 @@ typedef struct rs_unpacked {
     char folder[RS_PATH_MAX];
 } rs_unpacked;
 
-/* Unpacks the blocks that a problem reads into a new folder, in `temp`, or, when that is NULL, in `part`. End it also after a failure. */
+/* Unpacks the blocks that a problem reads into a new folder, in `temp`, or, when that is NULL, in `part`. End it also
+   after a failure. */
 resplit_status rs_unpack_source(rs_unpacked *unpacked, const rs_problem *problem, const resplit_array *source,
                                 const char *temp, const char *part, const resplit_run_options *options,
                                 resplit_cost *cost, resplit_error *err);

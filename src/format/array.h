@@ -42,7 +42,8 @@ resplit_status rs_array_set_offset(resplit_array *array, resplit_error *err);
 /* The index that a block of a turned array has in the array itself. */
 const int64_t *rs_array_own_index(const resplit_array *view, const int64_t *index, int64_t own[RS_MAX_NDIM]);
 
-/* What it takes to read, or to write, encoded blocks of at most `stored` bytes. RESPLIT_EUNSUPPORTED: more than their codecs can do. */
+/* What it takes to read, or to write, encoded blocks of at most `stored` bytes. RESPLIT_EUNSUPPORTED: more than their
+   codecs can do. */
 resplit_status rs_array_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
 
 /* Appends what the header of an array that is there says, in a line, for the public view. */
@@ -51,7 +52,8 @@ resplit_status rs_array_words(const resplit_array *array, rs_text *out, resplit_
 /* Checks that everything can be counted and named, and fills the public view. Last step. */
 resplit_status rs_array_finish(resplit_array *array, resplit_error *err);
 
-/* To the process that had a new array filled by another one. Only files, datasets of HDF5, and grids of them are passed. */
+/* To the process that had a new array filled by another one. Only files, datasets of HDF5, and grids of
+   them are passed. */
 void rs_array_pass(rs_wire *wire, void *array);
 
 /* And there, when it has come. */

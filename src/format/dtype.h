@@ -17,8 +17,9 @@ typedef struct rs_dtype {
     int64_t swap_size; /* bytes that are reversed together to change byte order; 0: records, cannot be swapped */
 } rs_dtype;
 
-/* From what a user or a file says: "uint16", "float32", "<f4", ">i2", "|u1", "V12", "S8", "U4", "M8[ns]", "bool", or a list
- * of fields [('a', '<i4'), ('b', '<f8', (2,))]. Native byte order where none is given. Object types are refused. */
+/* From what a user or a file says: "uint16", "float32", "<f4", ">i2", "|u1", "V12", "S8", "U4", "M8[ns]",
+ * "bool", or a list of fields [('a', '<i4'), ('b', '<f8', (2,))]. Native byte order where none is given. Object
+ * types are refused. */
 resplit_status rs_dtype_parse(const char *text, rs_dtype *out, resplit_error *err);
 resplit_status rs_dtype_copy(const rs_dtype *dtype, rs_dtype *out, resplit_error *err);
 void rs_dtype_release(rs_dtype *dtype);

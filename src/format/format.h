@@ -2,8 +2,9 @@
 /*
  * format.h - where the bytes of an array are.
  *
- * An array is a layout (geometry, the only thing the planner sees), a type, and an answer to one question: in which file
- * and at which offset are the bytes of block i. The engine asks it and moves the bytes itself; a format never does.
+ * An array is a layout (geometry, the only thing the planner sees), a type, and an answer to one question: in which
+ * file and at which offset are the bytes of block i. The engine asks it and moves the bytes itself; a format never
+ * does.
  *
  *     path/                         resplit_array
  *       resplit.json  -- manifest --> layout, dtype, pattern
@@ -55,7 +56,8 @@ typedef struct rs_format {
     resplit_status (*parse_head)(int fd, int64_t size, const char *path, rs_head *out, resplit_error *err);
     /* Appends the bytes that stand before the data of a block. NULL without header. */
     resplit_status (*make_head)(const rs_head *head, rs_text *out, resplit_error *err);
-    /* Appends the name of the file that has the header of block file `name`; nothing: that file itself. NULL: always. */
+    /* Appends the name of the file that has the header of block file `name`; nothing: that file
+       itself. NULL: always. */
     resplit_status (*head_name)(const char *name, rs_text *out, resplit_error *err);
 } rs_format;
 
@@ -124,17 +126,18 @@ static inline bool rs_array_is_there(const resplit_array *array)
     return array->path != NULL || array->memory != NULL;
 }
 /*
- * The source of a target, its axes in the order of the target's. A view borrows everything, and is only read from; the source itself
- * where axes are not turned.
+ * The source of a target, its axes in the order of the target's. A view borrows everything, and is only read from; the
+ * source itself where axes are not turned.
  */
 const resplit_array *rs_array_turned(const resplit_array *source, const resplit_array *target, resplit_array *view);
 
-/* An array with its axes in the order in which another one lists those of the same names, as far as both know names: itself, or a view. */
+/* An array with its axes in the order in which another one lists those of the same names, as far as both know names:
+   itself, or a view. */
 resplit_status rs_array_align(const resplit_array *a, const resplit_array *b, resplit_array *view,
                               const resplit_array **out, resplit_error *err);
 
-/* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of the whole
-   array. */
+/* Name, inside the folder, of the file that a block is in; "" for an array that is one file. `index` counts blocks of
+   the whole array. */
 resplit_status rs_array_block_name(const resplit_array *array, const int64_t *index, char name[RS_NAME_MAX],
                                    resplit_error *err);
 
@@ -191,7 +194,8 @@ bool rs_array_is_verbatim(const resplit_array *a, const resplit_array *b);
 /* Two arrays that cannot be decoded: do their metadata say the same of elements, codecs and what is missing? */
 bool rs_array_is_coded_alike(const resplit_array *a, const resplit_array *b);
 
-/* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it; also for a header beside one file. */
+/* Metadata of a folder, but for its manifest: calls add(name, text) for every file of it; also for a header
+   beside one file. */
 typedef resplit_status rs_add_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_array_metadata(const resplit_array *array, rs_add_file *add, void *payload, resplit_error *err);
 
@@ -207,7 +211,8 @@ static inline bool rs_array_is_node(const resplit_array *array)
 
 typedef enum rs_node { RS_NODE_NONE, RS_NODE_ARRAY, RS_NODE_GROUP } rs_node;
 
-/* What a folder is. A group needs no metadata of its own where the path says Zarr: then it is one when a node is below. */
+/* What a folder is. A group needs no metadata of its own where the path says Zarr: then it is one when a
+   node is below. */
 rs_node rs_node_at(const char *path);
 
 /* "a.zarr" and "a.zarr/b/c" */
@@ -262,8 +267,8 @@ typedef struct rs_file_range {
 } rs_file_range;
 
 /*
- * Puts them around, when all blocks of these files are written, which are, or lie, at `path`. `entry` is asked for encoded blocks only.
- * Other arrays need nothing.
+ * Puts them around, when all blocks of these files are written, which are, or lie, at `path`. `entry` is asked for
+ * encoded blocks only. Other arrays need nothing.
  */
 resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_file_range files, rs_array_entry *entry,
                              void *payload, resplit_error *err);
@@ -271,7 +276,8 @@ resplit_status rs_array_seal(const resplit_array *array, const char *path, rs_fi
 /* Appends what a target is, as far as neither its layout nor files of metadata tell. */
 resplit_status rs_array_identity(const resplit_array *array, rs_text *out, resplit_error *err);
 
-/* The most bytes that a block has before it is encoded, or after it is decoded: its elements, and a head before them. */
+/* The most bytes that a block has before it is encoded, or after it is decoded: its elements, and a
+   head before them. */
 int64_t rs_array_coded_bytes(const resplit_array *array);
 
 /* The array as if its blocks were plain, not encoded: borrows everything. Only NIfTI files can be seen so. */
@@ -289,8 +295,8 @@ static inline bool rs_array_can_be_plain(const resplit_array *array)
 }
 
 /*
- * Are blocks at the border of the array, which are stored as long as all others, cut into runs by it? To read or write them whole is
- * one access. *array becomes a view of it that has only whole blocks, if `whole`; it borrows everything.
+ * Are blocks at the border of the array, which are stored as long as all others, cut into runs by it? To read or write
+ * them whole is one access. *array becomes a view of it that has only whole blocks, if `whole`; it borrows everything.
  */
 bool rs_array_can_be_whole(const resplit_array *array);
 resplit_status rs_array_see_whole(const resplit_array **array, bool whole, bool as_target, resplit_array *view,

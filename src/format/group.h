@@ -26,7 +26,8 @@ void rs_group_release(rs_group *group);
 /* Finds out which arrays are levels of the image. RESPLIT_EINVAL: it is none. */
 resplit_status rs_group_levels(rs_group *group, resplit_error *err);
 
-/* Mixes names, and the metadata of groups in a version (0: as they are), so that what cannot be written is told before. */
+/* Mixes names, and the metadata of groups in a version (0: as they are), so that what cannot be written
+   is told before. */
 resplit_status rs_group_hash(const rs_group *group, int version, uint64_t *hash, resplit_error *err);
 
 /* Makes the folders and the metadata of all groups below `folder`, which is there; what is there already stays. */

@@ -5,9 +5,9 @@
  *     file.h5:/data -- libhdf5 --> shape, type, layout, filters, address of every chunk --> layout, chain, places
  *     source, wishes ------------> a dataset to be made  --> the engine writes blocks --> libhdf5 puts metadata around them
  *
- * libhdf5 reads and writes metadata only (hdf5_driver.h); data are moved by the engine and coded by our codecs. Every call of
- * libhdf5 is between rs_hdf5_enter and rs_hdf5_leave, one thread of the process at a time; files of others are opened in child processes
- * only (hdf5_array.h). Private to this room.
+ * libhdf5 reads and writes metadata only (hdf5_driver.h); data are moved by the engine and coded by our codecs. Every
+ * call of libhdf5 is between rs_hdf5_enter and rs_hdf5_leave, one thread of the process at a time; files of others are
+ * opened in child processes only (hdf5_array.h). Private to this room.
  */
 #ifndef RS_HDF5_H
 #define RS_HDF5_H
@@ -106,7 +106,8 @@ resplit_status rs_hdf5_make_record(const char *descr, hid_t *out, resplit_error 
 
 /* ---- Filters: hdf5_filters.c, hdf5_chain.c ---- */
 
-/* The chain of a target: as asked for in the words of all formats, or as near to the source's as there is; NULL: as that. */
+/* The chain of a target: as asked for in the words of all formats, or as near to the source's as there is;
+   NULL: as that. */
 resplit_status rs_hdf5_set_chain(const resplit_array *source, const char *codec, resplit_array *array,
                                  resplit_error *err);
 
@@ -120,8 +121,8 @@ resplit_status rs_hdf5_add_filters(hid_t creation, const rs_chain *chain, int64_
 /* ---- Targets: hdf5_seal.c ---- */
 
 /*
- * Has everything done that sealing a target will ask of libhdf5, but for its blocks and what is large, in memory: what cannot be is known
- * before anything is touched. Fills in the type.
+ * Has everything done that sealing a target will ask of libhdf5, but for its blocks and what is large, in memory: what
+ * cannot be is known before anything is touched. Fills in the type.
  */
 resplit_status rs_hdf5_try(resplit_array *array, resplit_error *err);
 
@@ -139,7 +140,8 @@ resplit_status rs_hdf5_check_parts(const resplit_array *array, hid_t dataset, re
 
 /* ---- Files of a grid: hdf5_grid.c ---- */
 
-/* The dataset of such a file, as an array; NULL: the only one. `also`, which may be NULL, looks at what else is in the file. */
+/* The dataset of such a file, as an array; NULL: the only one. `also`, which may be NULL, looks at what else is
+   in the file. */
 typedef resplit_status rs_hdf5_also(hid_t file, const char *path, rs_head *out, resplit_error *err);
 resplit_status rs_hdf5_parse_head(int fd, int64_t size, const char *path, const char *dataset, rs_hdf5_also *also,
                                   rs_head *out, resplit_error *err);
@@ -164,7 +166,8 @@ typedef resplit_status rs_hdf5_visit(void *payload, int64_t number, const rs_hdf
 resplit_status rs_hdf5_chunks(hid_t file, hid_t dataset, const rs_layout *layout, int64_t size, const char *path,
                               rs_hdf5_visit *visit, void *payload, resplit_error *err);
 
-/* Of a dataset that libhdf5 reads, which would take chunks that it does not find for missing: all that its index counts are there. */
+/* Of a dataset that libhdf5 reads, which would take chunks that it does not find for missing: all that its index
+   counts are there. */
 resplit_status rs_hdf5_check_index(hid_t file, hid_t dataset, const char *path, resplit_error *err);
 
 /* ---- What only libhdf5 can read: hdf5_through.c ---- */
@@ -175,7 +178,8 @@ bool rs_hdf5_can_decode(hid_t creation);
 /* Lengths of blocks for a dataset that has no chunks. */
 void rs_hdf5_choose_blocks(int ndim, const int64_t *shape, int64_t itemsize, int64_t *length);
 
-/* Has the blocks of an array, of at most so many bytes, read by libhdf5. RESPLIT_EFORMAT, EUNSUPPORTED, EIO: what is virtual is not all there. */
+/* Has the blocks of an array, of at most so many bytes, read by libhdf5. RESPLIT_EFORMAT, EUNSUPPORTED, EIO: what is
+   virtual is not all there. */
 resplit_status rs_hdf5_read_through(resplit_array *array, hid_t file, hid_t creation, int64_t block,
                                     resplit_error *err);
 
@@ -200,7 +204,8 @@ typedef struct rs_hdf5_names {
     bool trial; /* the second is in memory, and gets no dataset that is large */
 } rs_hdf5_names;
 
-/* What is attached to an object, to another of its kind; values that are references are left out. all: also what tells of its shape. */
+/* What is attached to an object, to another of its kind; values that are references are left out. all: also what tells
+   of its shape. */
 resplit_status rs_hdf5_copy_attributes(hid_t from, hid_t to, bool all, const char *path, resplit_error *err);
 
 /* Those values too, by the names of what they refer to. */

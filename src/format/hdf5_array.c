@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_array.c - arrays that are datasets: how they are named, where their blocks are, and how they come from the process that opened them. */
+/* hdf5_array.c - arrays that are datasets: how they are named, where their blocks are, and how they come from the
+   process that opened them. */
 #include "format/hdf5_array.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * hdf5_array.h - what the rest of this room knows of HDF5; nothing of libhdf5.
  *
- * Over files that are damaged libhdf5 may crash. So whatever it does, it does in a child process (base/apart.h): a dataset is opened
- * there, and a grid of files; a target is tried there before anything is touched, and sealed.
+ * Over files that are damaged libhdf5 may crash. So whatever it does, it does in a child process (base/apart.h): a
+ * dataset is opened there, and a grid of files; a target is tried there before anything is touched, and sealed.
  */
 #ifndef RS_HDF5_ARRAY_H
 #define RS_HDF5_ARRAY_H
@@ -26,8 +26,8 @@ bool rs_format_is_hdf5(const rs_format *format);
 bool rs_hdf5_probe(int fd, int64_t size);
 
 /*
- * "a.h5:/b" is dataset b in a.h5. False: the path names no dataset; *file and *dataset are then NULL. The caller frees both. With
- * `any`, the file may have any name.
+ * "a.h5:/b" is dataset b in a.h5. False: the path names no dataset; *file and *dataset are then NULL. The caller frees
+ * both. With `any`, the file may have any name.
  */
 resplit_status rs_hdf5_split(const char *path, bool any, char **file, char **dataset, resplit_error *err);
 
@@ -35,8 +35,8 @@ resplit_status rs_hdf5_array_open(const char *path, const char *dataset, const r
                                   resplit_error *err);
 
 /*
- * Everything of a target: array->format, dtype, cast and path are set; and the layout and pattern of its files, when it is a grid of
- * them. dataset NULL: as the source's.
+ * Everything of a target: array->format, dtype, cast and path are set; and the layout and pattern of its files, when it
+ * is a grid of them. dataset NULL: as the source's.
  */
 resplit_status rs_hdf5_array_fill(const resplit_array *source, const resplit_target *target, const int64_t *shape,
                                   const char *dataset, resplit_array *array, resplit_error *err);
@@ -69,8 +69,8 @@ resplit_status rs_hdf5_describe(const resplit_array *array, rs_text *out, respli
 resplit_status rs_hdf5_check_plain(const resplit_array *source, const rs_format *format, resplit_error *err);
 
 /*
- * Makes of files with the blocks of a target in them HDF5 files: rs_array_seal. Everything else of the source's file goes there
- * too, when all of its dataset goes to one file.
+ * Makes of files with the blocks of a target in them HDF5 files: rs_array_seal. Everything else of the source's file
+ * goes there too, when all of its dataset goes to one file.
  */
 resplit_status rs_hdf5_seal(const resplit_array *array, const char *path, rs_file_range files, rs_array_entry *entry,
                             void *payload, resplit_error *err);

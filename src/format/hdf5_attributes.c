@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_attributes.c - attributes from one file to another. References to objects are numbers that mean something in one file only: such
- * attributes are made at once, so that they keep their place, and filled when everything has its name there.
+ * hdf5_attributes.c - attributes from one file to another. References to objects are numbers that mean something in one
+ * file only: such attributes are made at once, so that they keep their place, and filled when everything has its name
+ * there.
  */
 #include "format/hdf5.h"
 

@@ -2,9 +2,9 @@
 /*
  * hdf5_calls.h - libhdf5, loaded when the first HDF5 file is met.
  *
- * It is not linked: on Debian it brings thirty libraries along (it can read from the web), which would cost every run, of whatever
- * format, 10 ms and 8 MiB that are not in its budget. So this has every call that we make, as a pointer, under its own name. Includes hdf5.h;
- * nobody else does. Private to this room.
+ * It is not linked: on Debian it brings thirty libraries along (it can read from the web), which would cost every run,
+ * of whatever format, 10 ms and 8 MiB that are not in its budget. So this has every call that we make, as a pointer,
+ * under its own name. Includes hdf5.h; nobody else does. Private to this room.
  */
 #ifndef RS_HDF5_CALLS_H
 #define RS_HDF5_CALLS_H

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* What others call gzip is a zlib stream in HDF5, and its lz4 has another head: the same compression in another envelope. */
+/* What others call gzip is a zlib stream in HDF5, and its lz4 has another head: the same
+   compression in another envelope. */
 static const struct {
     const char *word, *own;
     bool keep; /* the settings */

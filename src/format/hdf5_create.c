@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_create.c - a dataset that is to be made. Blocks that are not encoded lie one behind the other in a place that is known
- * beforehand; encoded ones are appended as they become ready, like those of a shard. Touches no file.
+ * hdf5_create.c - a dataset that is to be made. Blocks that are not encoded lie one behind the other in a place that is
+ * known beforehand; encoded ones are appended as they become ready, like those of a shard. Touches no file.
  */
 #include "format/hdf5.h"
 
@@ -106,8 +106,8 @@ static resplit_status choose_chunks(const resplit_array *source, const resplit_t
 }
 
 /*
- * Of those in the files of a grid: as asked for, where files and chunks both were; else a file is one chunk, if it is to be compressed.
- * Only the last along an axis may end inside of a chunk.
+ * Of those in the files of a grid: as asked for, where files and chunks both were; else a file is one chunk, if it is
+ * to be compressed. Only the last along an axis may end inside of a chunk.
  */
 static resplit_status choose_in_files(const resplit_target *target, const resplit_array *array, int64_t *chunk,
                                       bool *any, resplit_error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_driver.c - a driver of libhdf5 for a descriptor, or for memory. It locks nothing: sources are only read, targets are ours. */
+/* hdf5_driver.c - a driver of libhdf5 for a descriptor, or for memory. It locks nothing: sources are only read,
+   targets are ours. */
 #include "format/hdf5_driver.h"
 
 #include <errno.h>
@@ -294,7 +295,8 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DEFAULT,
 };
 
-/* Registered for good: version 1.10 forgets a driver that nobody else has when it closes a file, and then has it close the file. */
+/* Registered for good: version 1.10 forgets a driver that nobody else has when it closes a file, and then has it
+   close the file. */
 static hid_t driver_id(void)
 {
     static hid_t id = -1;
@@ -305,8 +307,8 @@ static hid_t driver_id(void)
 }
 
 /*
- * Of metadata that were read, 256 KiB are kept, where libhdf5 would keep up to 32 MiB: they are read in order, once. In memory, nodes of an index of
- * chunks take eight times as much.
+ * Of metadata that were read, 256 KiB are kept, where libhdf5 would keep up to 32 MiB: they are read in order, once. In
+ * memory, nodes of an index of chunks take eight times as much.
  */
 static bool limit_cache(hid_t access)
 {
@@ -319,7 +321,8 @@ static bool limit_cache(hid_t access)
     return H5Pset_mdc_config(access, &config) >= 0;
 }
 
-/* Files that are made are closed with everything in them. Those of others are not: virtual datasets find them only so. */
+/* Files that are made are closed with everything in them. Those of others are not: virtual datasets find
+   them only so. */
 hid_t rs_hdf5_access(const rs_hdf5_io *io, bool made)
 {
     hid_t id = driver_id(), access = id >= 0 ? H5Pcreate(H5P_FILE_ACCESS) : -1;

@@ -2,11 +2,11 @@
 /*
  * hdf5_driver.h - how libhdf5 gets at a file: through us, so that array data never go through it.
  *
- *     noting     raw data are neither read nor written, but noted: H5Dread_chunk then tells where a chunk is, in microseconds, where
- *                the calls that are meant for it take as long as there are chunks; and H5Dwrite_chunk makes the index of chunks
- *                that are in the file already
- *     placing    where the next raw data go is said by us, everything else goes behind a floor: so metadata are put around data
- *                that the engine has written
+ *     noting     raw data are neither read nor written, but noted: H5Dread_chunk then tells where a chunk is, in
+ *                microseconds, where the calls that are meant for it take as long as there are chunks; and
+ *                H5Dwrite_chunk makes the index of chunks that are in the file already
+ *     placing    where the next raw data go is said by us, everything else goes behind a floor: so metadata are put
+ *                around data that the engine has written
  *
  * Only with the lock of hdf5.h. Private to this room.
  */
@@ -35,7 +35,8 @@ static inline int64_t rs_hdf5_most_memory(const rs_hdf5_io *io)
     return io->most > 0 ? io->most : RS_HDF5_MOST_MEMORY;
 }
 
-/* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed. made: a new file. */
+/* A list of access properties for files by this driver; `io` says how they begin. Negative: libhdf5 has failed.
+   made: a new file. */
 hid_t rs_hdf5_access(const rs_hdf5_io *io, bool made);
 
 /* Of an open file; NULL: not by this driver. */

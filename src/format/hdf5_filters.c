@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_filters.c - filters of HDF5 as stages of a chain, and back. Both go by the text that Zarr has for a codec, which every codec
- * reads and prints, so that nothing here knows what is inside of one.
+ * hdf5_filters.c - filters of HDF5 as stages of a chain, and back. Both go by the text that Zarr has for a codec, which
+ * every codec reads and prints, so that nothing here knows what is inside of one.
  */
 #include "format/hdf5.h"
 
@@ -158,7 +158,8 @@ static void set_blosc(const rs_json *config, const rs_stage *stage, int64_t byte
     }
 }
 
-/* libhdf5 knows how to set up its own; those of others it need not have, since they are optional, and blocks are encoded by us. */
+/* libhdf5 knows how to set up its own; those of others it need not have, since they are optional, and blocks are
+   encoded by us. */
 static resplit_status add_filter(hid_t creation, const filter *f, const rs_stage *stage, const rs_json *config,
                                  int64_t bytes, resplit_error *err)
 {

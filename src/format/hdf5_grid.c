@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_grid.c - HDF5 as one of the formats: the files of a grid, with a dataset in each. hdf5_join.c makes one array of them. */
+/* hdf5_grid.c - HDF5 as one of the formats: the files of a grid, with a dataset in each. hdf5_join.c makes one
+   array of them. */
 #include "format/drivers.h"
 #include "format/hdf5.h"
 

@@ -2,9 +2,9 @@
 /*
  * hdf5_index.c - where the chunks of a dataset are.
  *
- * The calls that are meant to tell it walk the whole index for each chunk (1.10: 2 ms, of 65 536 chunks). H5Dread_chunk looks one
- * chunk up, and our driver notes what it would have read. How many chunks there are is asked once: fewer that are found mean an
- * index that is damaged, not chunks that are missing.
+ * The calls that are meant to tell it walk the whole index for each chunk (1.10: 2 ms, of 65 536 chunks). H5Dread_chunk
+ * looks one chunk up, and our driver notes what it would have read. How many chunks there are is asked once: fewer that
+ * are found mean an index that is damaged, not chunks that are missing.
  */
 #include "format/hdf5.h"
 

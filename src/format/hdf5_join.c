@@ -7,8 +7,8 @@
  *
  * A file whose dataset is contiguous has one. Everything else is that of the first file: type, filters, attributes.
  *
- * So blocks are as long as they are stored, but for the last along an axis, which may reach out of the array as those of one dataset
- * do. Files are looked at in any order, by several threads, with the lock of who does so.
+ * So blocks are as long as they are stored, but for the last along an axis, which may reach out of the array as those
+ * of one dataset do. Files are looked at in any order, by several threads, with the lock of who does so.
  */
 #include "format/hdf5_join.h"
 

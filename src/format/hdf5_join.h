@@ -8,8 +8,8 @@
 typedef struct rs_hdf5_joint rs_hdf5_joint;
 
 /*
- * Adds a file of a grid, with what it is as an array of its own, of which it takes what it keeps; *joint is made for the first, number
- * 0. RESPLIT_EUNSUPPORTED: its chunks do not go with those of others.
+ * Adds a file of a grid, with what it is as an array of its own, of which it takes what it keeps; *joint is made for
+ * the first, number 0. RESPLIT_EUNSUPPORTED: its chunks do not go with those of others.
  */
 resplit_status rs_hdf5_joint_add(rs_hdf5_joint **joint, const rs_layout *files, int64_t number, const int64_t *index,
                                  resplit_array **file, const char *shown, const char *first, resplit_error *err);

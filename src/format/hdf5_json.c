@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_json.c - the attributes of a dataset as JSON: texts, integers, reals and truth values, one or a grid of them. What JSON has no word
- * for (references, records, lists of lists, long ones) is left out.
+ * hdf5_json.c - the attributes of a dataset as JSON: texts, integers, reals and truth values, one or a grid of them.
+ * What JSON has no word for (references, records, lists of lists, long ones) is left out.
  */
 #include "base/json.h"
 #include "format/hdf5.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_lib.c - libhdf5: one thread at a time, nothing printed, failures as sentences. And which dataset of a file is meant. */
+/* hdf5_lib.c - libhdf5: one thread at a time, nothing printed, failures as sentences. And which dataset of a
+   file is meant. */
 #include "format/hdf5.h"
 
 #include "format/hdf5_array.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_record.c - NumPy's records as compound types: "[('a', '<i4'), ('', '|V4'), ('b', '<f8', (2,))]". The text is that of an rs_dtype,
- * which was parsed once; what has no name is a gap.
+ * hdf5_record.c - NumPy's records as compound types: "[('a', '<i4'), ('', '|V4'), ('b', '<f8', (2,))]". The text is
+ * that of an rs_dtype, which was parsed once; what has no name is a gap.
  */
 #include "format/hdf5.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_seal.c - the files of a target become HDF5, when their blocks are written: one child process makes all of them. Before anything is
- * touched, another one tries the first, in memory.
+ * hdf5_seal.c - the files of a target become HDF5, when their blocks are written: one child process makes all of them.
+ * Before anything is touched, another one tries the first, in memory.
  */
 #include "format/hdf5_seal.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5_seal.h - metadata around the blocks of a target: hdf5_seal.c goes from file to file, hdf5_write.c does one. Private to both. */
+/* hdf5_seal.h - metadata around the blocks of a target: hdf5_seal.c goes from file to file, hdf5_write.c does one.
+   Private to both. */
 #ifndef RS_HDF5_SEAL_H
 #define RS_HDF5_SEAL_H
 

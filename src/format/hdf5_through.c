@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_through.c - data that only libhdf5 can get at: behind filters of its own that we lack, in external files, in the datasets that a
- * virtual one is made of. Read block by block through H5Dread, by the process that has opened it, which stays as long as the array.
+ * hdf5_through.c - data that only libhdf5 can get at: behind filters of its own that we lack, in external files, in the
+ * datasets that a virtual one is made of. Read block by block through H5Dread, by the process that has opened it, which
+ * stays as long as the array.
  *
- * libhdf5 reads the fill value from a source of a virtual dataset that is missing, or that it cannot open, as for want of descriptors, and says
- * nothing. So all of them are looked for first, and there have to be descriptors for all at once.
+ * libhdf5 reads the fill value from a source of a virtual dataset that is missing, or that it cannot open, as for want
+ * of descriptors, and says nothing. So all of them are looked for first, and there have to be descriptors for all at
+ * once.
  */
 #include "format/hdf5.h"
 
@@ -296,8 +298,8 @@ static bool is_scaled(hid_t dataset)
 }
 
 /*
- * A chunk that scaleoffset has made last begins with how many bits its elements have. Version 1.10 believes that, and reads behind
- * a chunk of which an index that is damaged has only a part.
+ * A chunk that scaleoffset has made last begins with how many bits its elements have. Version 1.10 believes that, and
+ * reads behind a chunk of which an index that is damaged has only a part.
  */
 static resplit_status check_scaled(const resplit_array *array, const hsize_t *at, int64_t n_elements,
                                    resplit_error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_tree.c - everything that is in a file besides the dataset that is moved: groups and links as they are, other objects by H5Ocopy.
- * The new dataset takes the place of the old one; what refers to it, dimension scales above all, refers to the new one then.
+ * hdf5_tree.c - everything that is in a file besides the dataset that is moved: groups and links as they are, other
+ * objects by H5Ocopy. The new dataset takes the place of the old one; what refers to it, dimension scales above all,
+ * refers to the new one then.
  */
 #include "format/hdf5.h"
 
@@ -137,7 +138,8 @@ static herr_t pass(hid_t object, const char *name, const H5A_info_t *info, void 
 }
 
 /*
- * Version 1.10 crashes when H5Ocopy cannot read attributes, or data that lie together, or has no room for these: that is asked before.
+ * Version 1.10 crashes when H5Ocopy cannot read attributes, or data that lie together, or has no room for these: that
+ * is asked before.
  * *bytes: of data.
  */
 static resplit_status check_data(const copying *c, const char *name, hsize_t *bytes)

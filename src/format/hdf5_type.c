@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_type.c - types of HDF5 in NumPy's words, as h5py has them, and back. A type that has no such words (odd bits, arrays, times) is
- * foreign: its elements are bytes to us, which only another HDF5 file can hold.
+ * hdf5_type.c - types of HDF5 in NumPy's words, as h5py has them, and back. A type that has no such words (odd bits,
+ * arrays, times) is foreign: its elements are bytes to us, which only another HDF5 file can hold.
  */
 #include "format/hdf5.h"
 

@@ -4,7 +4,8 @@
  *
  *     grid/0_0.h5:/data, grid/0_1.h5:/data, ...   or   x.h5:/data   --- one mapping each --->   whole.h5:/data
  *
- * Files below the folder of the target are named relative to it, so that both can be moved together; others by their whole path.
+ * Files below the folder of the target are named relative to it, so that both can be moved together; others by their
+ * whole path.
  */
 #include "format/hdf5.h"
 

@@ -5,8 +5,8 @@
  *     0            4096                                    floor
  *     [ superblock | blocks, as the engine has written them | groups, headers, attributes, index of chunks ]
  *
- * libhdf5 writes everything but the blocks: it is told where they are, and what it would write there is dropped by our driver. The
- * file has the oldest form of everything, which all readers know.
+ * libhdf5 writes everything but the blocks: it is told where they are, and what it would write there is dropped by our
+ * driver. The file has the oldest form of everything, which all readers know.
  */
 #include "format/hdf5_seal.h"
 
@@ -53,7 +53,8 @@ static hid_t make_space(const rs_hdf5_sealing *s)
     return ndim == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(ndim, shape, most);
 }
 
-/* What tells nothing of the layout stays as in the source: in which order attributes are listed, when fill values are written. */
+/* What tells nothing of the layout stays as in the source: in which order attributes are listed, when fill
+   values are written. */
 static bool keep_properties(const rs_hdf5_sealing *s, hid_t creation)
 {
     unsigned order = 0;

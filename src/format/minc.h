@@ -10,9 +10,10 @@
  *         image/1 ...               the same image, smaller
  *         info/...                  anything
  *
- * An array keeps what the file of the whole image has, without its voxels, as a file in memory, the head. The file of a piece is made
- * from that: tables, which have a number for each position along some axes, are cut as the image is; `start` and `length` become those
- * of the piece; everything else is copied. Only with the lock of hdf5.h, but for minc_array.c. Private to this room.
+ * An array keeps what the file of the whole image has, without its voxels, as a file in memory, the head. The file of a
+ * piece is made from that: tables, which have a number for each position along some axes, are cut as the image is;
+ * `start` and `length` become those of the piece; everything else is copied. Only with the lock of hdf5.h, but for
+ * minc_array.c. Private to this room.
  */
 #ifndef RS_MINC_H
 #define RS_MINC_H
@@ -164,8 +165,8 @@ bool rs_minc_set_text(hid_t object, const char *name, const char *text);
 resplit_status rs_minc_open(const rs_minc *minc, hid_t *out, resplit_error *err);
 
 /*
- * Everything but the voxels of the piece `box` of the image, from the head, which is open as `from`, to a new file. `dataset` is the
- * piece's own, of which this file has no name yet.
+ * Everything but the voxels of the piece `box` of the image, from the head, which is open as `from`, to a new file.
+ * `dataset` is the piece's own, of which this file has no name yet.
  */
 resplit_status rs_minc_put(const rs_minc *minc, const rs_box *box, hid_t from, hid_t to, hid_t dataset,
                            const char *path, resplit_error *err);

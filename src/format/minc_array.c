@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_array.c - MINC images as arrays. An array keeps what is known of the whole image; the metadata of a file are made from it by where
- * the file is, and when blocks are opened each must be what the first one becomes at its place. Numbers that scale slices are put
- * together from all of them.
+ * minc_array.c - MINC images as arrays. An array keeps what is known of the whole image; the metadata of a file are
+ * made from it by where the file is, and when blocks are opened each must be what the first one becomes at its place.
+ * Numbers that scale slices are put together from all of them.
  */
 #include "format/minc_array.h"
 

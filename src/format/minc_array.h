@@ -9,7 +9,8 @@
 /* Fails with the way out when an open file is MINC 1, which is netCDF. */
 resplit_status rs_minc_check_version(int fd, const char *path, resplit_error *err);
 
-/* Is this the file of a block of the array? The first one, number 0, tells what the others are compared with. Takes what it keeps. */
+/* Is this the file of a block of the array? The first one, number 0, tells what the others are compared with. Takes
+   what it keeps. */
 resplit_status rs_minc_check_block(resplit_array *array, int64_t number, const rs_box *box, const char *shown,
                                    const char *first, rs_head *head, resplit_error *err);
 

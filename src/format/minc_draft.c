@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_draft.c - what a MINC image has to say of an array that comes from another format. Places: MINC has a direction for each axis in
- * space, of length 1 and at any angle to the others, a step along it, and where the first voxel is along it; the columns of an affine, and its last one
- * seen along them, are that. Values: valid_range is stretched to image-min and image-max, so one slope and intercept become these
- * where that is exact.
+ * minc_draft.c - what a MINC image has to say of an array that comes from another format. Places: MINC has a direction
+ * for each axis in space, of length 1 and at any angle to the others, a step along it, and where the first voxel is
+ * along it; the columns of an affine, and its last one seen along them, are that. Values: valid_range is stretched to
+ * image-min and image-max, so one slope and intercept become these where that is exact.
  */
 #include <math.h>
 #include <stdio.h>

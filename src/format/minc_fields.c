@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_fields.c - attributes of MINC files, as texts and doubles: programs write the same in strings of other lengths, and numbers of
- * other types.
+ * minc_fields.c - attributes of MINC files, as texts and doubles: programs write the same in strings of other lengths,
+ * and numbers of other types.
  */
 #include "format/minc.h"
 
@@ -196,7 +196,8 @@ int rs_minc_names(const char *text, char names[][RS_MINC_NAME], int most)
 
 /* ---- Comparing ----------------------------------------------------------------------------------- */
 
-/* Of the image and its axes: without these being the same, blocks are not of one image. Of others that of the first is kept. */
+/* Of the image and its axes: without these being the same, blocks are not of one image. Of others that of the
+   first is kept. */
 static bool must_be_same(const char *object, const char *name)
 {
     static const char dimensions[] = "/minc-2.0/dimensions/";

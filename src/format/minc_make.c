@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_make.c - the head of an image that comes from another format: a MINC file in memory, without voxels, in the words of libminc.
- * It is then read like any other, so that pieces and regions of it are made in the same way.
+ * minc_make.c - the head of an image that comes from another format: a MINC file in memory, without voxels, in the
+ * words of libminc. It is then read like any other, so that pieces and regions of it are made in the same way.
  */
 #include "format/minc.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_others.c - what a MINC file has besides its image: patient, study, acquisition, and whatever programs have added. Blocks that are put
- * together get all of that from the first one, so what others say must be known, to say where they differ.
+ * minc_others.c - what a MINC file has besides its image: patient, study, acquisition, and whatever programs have
+ * added. Blocks that are put together get all of that from the first one, so what others say must be known, to say
+ * where they differ.
  */
 #include "format/minc.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* minc_read.c - axes, tables and attributes of a MINC 2 file. Files that are strange but clear enough are read, with a note. */
+/* minc_read.c - axes, tables and attributes of a MINC 2 file. Files that are strange but clear enough are read,
+   with a note. */
 #include "format/minc.h"
 
 #include <stdio.h>
@@ -146,7 +147,8 @@ static bool has_lengths(const rs_minc *minc, int n, const int *axis, const hsize
     return true;
 }
 
-/* By its own dimorder; where that is wrong, as old ones are, by the first axes of the image, to which libminc applies it. */
+/* By its own dimorder; where that is wrong, as old ones are, by the first axes of the image, to which
+   libminc applies it. */
 static bool find_axes(const rs_minc *minc, hid_t dataset, int n, const hsize_t *dims, int *axis)
 {
     rs_text order = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * minc_space.c - where the voxels of a MINC image are: along each axis in space at start + step * index, in the direction of its cosines.
- * What stored integers mean: valid_range is stretched to image-min and image-max.
+ * minc_space.c - where the voxels of a MINC image are: along each axis in space at start + step * index, in the
+ * direction of its cosines. What stored integers mean: valid_range is stretched to image-min and image-max.
  */
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +63,8 @@ static void name_axis(const rs_minc *minc, int d, rs_space_axis *out)
     }
 }
 
-/* A direction, and where its first voxel is along it; the one that the axis is called by where the file does not say. */
+/* A direction, and where its first voxel is along it; the one that the axis is called by where the file
+   does not say. */
 static void place_axis(const rs_minc *minc, int d, const char *object, rs_space *out)
 {
     double cosine[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* minc_target.c - what is known of the image that a target will be: that of its source, or one made of what another format says. */
+/* minc_target.c - what is known of the image that a target will be: that of its source, or one made of what
+   another format says. */
 #include "format/hdf5_array.h"
 #include "format/minc.h"
 #include "format/space.h"

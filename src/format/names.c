@@ -159,8 +159,8 @@ static void absorb_constants(survey *s)
 }
 
 /*
- * Numbers that are not 0, 1, 2 ... are positions, or blocks are missing. With headers the first block decides: the second
- * position is its length. Without, numbers that are at least 2 apart on average are positions.
+ * Numbers that are not 0, 1, 2 ... are positions, or blocks are missing. With headers the first block decides: the
+ * second position is its length. Without, numbers that are at least 2 apart on average are positions.
  */
 static bool are_starts(const survey *s)
 {

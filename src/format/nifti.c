@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nifti.c - driver for NIfTI files: .nii and .img with their .hdr, also compressed by gzip. The bytes decide what a file is, but for an
- * .img, which holds voxels and nothing else.
+ * nifti.c - driver for NIfTI files: .nii and .img with their .hdr, also compressed by gzip. The bytes decide what a
+ * file is, but for an .img, which holds voxels and nothing else.
  */
 #include "format/nifti_array.h"
 

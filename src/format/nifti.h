@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nifti.h - what the headers of NIfTI files say, versions 1 and 2, and how they become those of other pieces of an image.
+ * nifti.h - what the headers of NIfTI files say, versions 1 and 2, and how they become those of other pieces of an
+ * image.
  *
  *     0               sizeof_hdr: 348 or 540, which also tells the byte order, of header and voxels alike
  *     348 or 540      4 bytes; if the first is not 0, extensions follow: size, code, bytes, one after the other
  *     vox_offset      voxels, the first axis fastest; in .hdr/.img pairs they are in a file of their own
  *
- * A header is kept as its own bytes and patched, in its own byte order: what is not understood stays as it is. Axis 0 is NIfTI's
- * first, i.
+ * A header is kept as its own bytes and patched, in its own byte order: what is not understood stays as it is. Axis 0
+ * is NIfTI's first, i.
  */
 #ifndef RS_NIFTI_H
 #define RS_NIFTI_H
@@ -133,8 +134,8 @@ static inline int64_t rs_nifti_header_bytes(const rs_nifti *nifti)
 bool rs_nifti_probe(const void *bytes, size_t n);
 
 /*
- * The header alone, from the first bytes of a file: everything but extensions. Those follow to *total bytes, which are to be
- * added to out->head; -1: to the end of the file. `path` is for messages. Release `out` also after a failure.
+ * The header alone, from the first bytes of a file: everything but extensions. Those follow to *total bytes, which are
+ * to be added to out->head; -1: to the end of the file. `path` is for messages. Release `out` also after a failure.
  */
 resplit_status rs_nifti_parse(const void *bytes, size_t n, const char *path, rs_nifti *out, int64_t *total,
                               resplit_error *err);
@@ -160,7 +161,8 @@ resplit_status rs_nifti_piece(const rs_nifti *whole, const int64_t *start, const
 /* The header of all of an image, from that of the block at its beginning. */
 void rs_nifti_widen(rs_nifti *first, const int64_t *shape);
 
-/* Order of acquisition of slices (slice_code) that holds for all slices only, not for [start, start + length) of them. */
+/* Order of acquisition of slices (slice_code) that holds for all slices only, not for [start, start +
+   length) of them. */
 bool rs_nifti_loses_slices(const rs_nifti *whole, const int64_t *start, const int64_t *shape);
 
 /* What a header is to become. */

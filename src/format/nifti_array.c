@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nifti_array.c - NIfTI images as arrays. An array keeps the header of the whole image; the header of a block is made from it by where
- * the block is, and when blocks are opened each must have the header that the first one's becomes at its place.
+ * nifti_array.c - NIfTI images as arrays. An array keeps the header of the whole image; the header of a block is made
+ * from it by where the block is, and when blocks are opened each must have the header that the first one's becomes at
+ * its place.
  */
 #include "format/nifti_array.h"
 
@@ -27,8 +28,8 @@ static void whole_shape(const resplit_array *array, int64_t *shape)
 }
 
 /*
- * The manifest has the header that the image had. It counts if the first block is what that becomes there, byte for byte: somebody
- * may have changed the blocks since. It has what a piece cannot keep, as the order of slices.
+ * The manifest has the header that the image had. It counts if the first block is what that becomes there, byte for
+ * byte: somebody may have changed the blocks since. It has what a piece cannot keep, as the order of slices.
  */
 static resplit_status keep_known(resplit_array *array, const rs_box *box, const rs_nifti *first, bool *kept,
                                  resplit_error *err)

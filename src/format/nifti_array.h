@@ -11,7 +11,8 @@ bool rs_format_is_nifti(const rs_format *format);
 /* "x.hdr" is a name of what is in "x.img": appends the latter, or the path as it is. */
 resplit_status rs_nifti_data_name(const char *path, rs_text *out, resplit_error *err);
 
-/* Is this the header of a block of the array? The first one, number 0, tells what the others are compared with. Takes what it keeps. */
+/* Is this the header of a block of the array? The first one, number 0, tells what the others are compared with. Takes
+   what it keeps. */
 resplit_status rs_nifti_check_block(resplit_array *array, int64_t number, const rs_box *box, const char *shown,
                                     const char *first, rs_head *head, resplit_error *err);
 
@@ -21,7 +22,8 @@ bool rs_nifti_is_verbatim(const resplit_array *source, const resplit_array *targ
 /* Memory and time of compressed blocks, once they are known. stored: bytes of the largest one. */
 resplit_status rs_nifti_set_coding(resplit_array *array, bool encode, int64_t stored, double ratio, resplit_error *err);
 
-/* nifti_target.c: fills what is special to a target. Before it is cut and named: order, compression; then its header; when it is finished: costs. */
+/* nifti_target.c: fills what is special to a target. Before it is cut and named: order, compression; then its header;
+   when it is finished: costs. */
 resplit_status rs_nifti_array_begin(const char *path, const resplit_array *source, const resplit_target *target,
                                     const int64_t *shape, resplit_array *array, resplit_error *err);
 resplit_status rs_nifti_array_head(const resplit_array *source, const int64_t *shape, resplit_array *array,

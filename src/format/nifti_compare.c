@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nifti_compare.c - does a block belong to an image? Its header must be what that of the whole becomes at its place. Fields are
- * compared as numbers, so that blocks may differ in byte order; positions, which every program rounds in its own way, by how far that
- * can take them apart.
+ * nifti_compare.c - does a block belong to an image? Its header must be what that of the whole becomes at its place.
+ * Fields are compared as numbers, so that blocks may differ in byte order; positions, which every program rounds in its
+ * own way, by how far that can take them apart.
  */
 #include "format/nifti.h"
 
@@ -51,8 +51,8 @@ static bool is_near(double a, double b, double tolerance)
 }
 
 /*
- * How far a rotation can be off: its quaternion is stored without its first number, a, which is the root of what is left of 1. Near
- * half a turn that root makes much of a little.
+ * How far a rotation can be off: its quaternion is stored without its first number, a, which is the root of what is
+ * left of 1. Near half a turn that root makes much of a little.
  */
 static double rotation_error(const rs_nifti *nifti)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nifti_json.c - a NIfTI header as the fields of a JSON object, which a Zarr array keeps as its attribute "nifti": what does not belong to
- * a file (type, place of voxels, extensions) is left out. Texts are of bytes, which become characters of the same number.
+ * nifti_json.c - a NIfTI header as the fields of a JSON object, which a Zarr array keeps as its attribute "nifti": what
+ * does not belong to a file (type, place of voxels, extensions) is left out. Texts are of bytes, which become
+ * characters of the same number.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -18,8 +18,8 @@ enum {
 /* ---- Types ----------------------------------------------------------------------------------- */
 
 /*
- * As nibabel has them, without byte order; colours are records. Reals of 16 bytes are IEEE's, which few machines have and NumPy's long
- * doubles are not: their bytes are kept, whatever they mean.
+ * As nibabel has them, without byte order; colours are records. Reals of 16 bytes are IEEE's, which few machines have
+ * and NumPy's long doubles are not: their bytes are kept, whatever they mean.
  */
 static const struct {
     int code, bitpix;

@@ -2,8 +2,9 @@
 /*
  * nifti_patch.c - headers from headers: of a piece, of the whole, of another version.
  *
- * A piece lies elsewhere in space: both ways in which a header may say where (qform, a rotation and an offset; sform, a matrix) are
- * shifted, whichever a reader believes. Positions are computed in double and rounded once, from the header of the whole image.
+ * A piece lies elsewhere in space: both ways in which a header may say where (qform, a rotation and an offset; sform, a
+ * matrix) are shifted, whichever a reader believes. Positions are computed in double and rounded once, from the header
+ * of the whole image.
  */
 #include "format/nifti.h"
 
@@ -151,7 +152,8 @@ resplit_status rs_nifti_piece(const rs_nifti *whole, const int64_t *start, const
     return RESPLIT_OK;
 }
 
-/* What the first block says of slices holds for its own: where they end in the whole, it says only if they end within. */
+/* What the first block says of slices holds for its own: where they end in the whole, it says only if
+   they end within. */
 void rs_nifti_widen(rs_nifti *first, const int64_t *shape)
 {
     int axis = slice_axis(first);
@@ -237,7 +239,8 @@ static resplit_status begin(const rs_nifti_wish *wish, rs_nifti *out, resplit_er
     return RESPLIT_OK;
 }
 
-/* What follows a header: extensions, or at least the 4 bytes that say that there are none; and where voxels begin then. */
+/* What follows a header: extensions, or at least the 4 bytes that say that there are none; and where
+   voxels begin then. */
 static resplit_status add_rest(const rs_nifti *from, rs_nifti *out, resplit_error *err)
 {
     static const char none[EXTENDER];

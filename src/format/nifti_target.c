@@ -100,7 +100,8 @@ static bool is_vector(int64_t intent)
     return false;
 }
 
-/* The header that a target's is made from: the source's, or the one that was kept with its space; NULL: there is none. */
+/* The header that a target's is made from: the source's, or the one that was kept with its space; NULL:
+   there is none. */
 static const rs_nifti *model_of(const resplit_array *source, const resplit_array *array)
 {
     return source->nifti != NULL ? source->nifti : array->space != NULL ? array->space->header : NULL;

@@ -25,7 +25,8 @@ static const char *unit_of(int64_t units)
     return names[units & 7 & 3];
 }
 
-/* "little-endian, voxels of 2 x 2 x 2.5 mm, qform 1, sform 2 at -80 12 3.5, scl_slope 2, scl_inter 0, with extensions" */
+/* "little-endian, voxels of 2 x 2 x 2.5 mm, qform 1, sform 2 at -80 12 3.5, scl_slope 2, scl_inter
+   0, with extensions" */
 resplit_status rs_nifti_describe(const rs_nifti *nifti, rs_text *out, resplit_error *err)
 {
     int64_t qform = rs_nifti_int(nifti, RS_NI_QFORM_CODE, 0), sform = rs_nifti_int(nifti, RS_NI_SFORM_CODE, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * questions.c - what an array is asked: where its blocks are, and what is around them. What is the same for all kinds of arrays is here,
- * what differs is in the table of answers.c. A view with its axes turned passes a question on to the array itself.
+ * questions.c - what an array is asked: where its blocks are, and what is around them. What is the same for all kinds
+ * of arrays is here, what differs is in the table of answers.c. A view with its axes turned passes a question on to the
+ * array itself.
  */
 #include "format/answers.h"
 #include "format/array.h"

@@ -4,8 +4,8 @@
  *
  *     [block][block][block] ... [offset, bytes of each, as 64-bit numbers][crc32c]       the index last, or first
  *
- * Blocks lie in any order, with gaps; those that are missing have the largest numbers. A block may be a shard itself: levels.
- * Whatever an index says is checked against the file before it is used.
+ * Blocks lie in any order, with gaps; those that are missing have the largest numbers. A block may be a shard itself:
+ * levels. Whatever an index says is checked against the file before it is used.
  */
 #include "format/shard.h"
 

@@ -14,7 +14,8 @@ typedef struct rs_shard_census {
 resplit_status rs_shard_check(const resplit_array *array, int level, int fd, const char *path, int64_t offset,
                               int64_t bytes, rs_shard_census *census, resplit_error *err);
 
-/* What rs_array_locate, rs_array_shard_blocks, _position and _begin answer for Zarr. A file without shards is a block. */
+/* What rs_array_locate, rs_array_shard_blocks, _position and _begin answer for Zarr. A file without shards
+   is a block. */
 resplit_status rs_shard_locate(const resplit_array *array, const int64_t *index, int fd, int64_t size, const char *path,
                                rs_place *out, resplit_error *err);
 int64_t rs_shard_blocks(const resplit_array *array);

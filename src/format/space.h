@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * space.h - where the elements of an array are: names and units of its axes, and an affine from indices to x, y and z. The one
- * description between formats: each reads what its files say into it, and writes of it what it can hold.
+ * space.h - where the elements of an array are: names and units of its axes, and an affine from indices to x, y and z.
+ * The one description between formats: each reads what its files say into it, and writes of it what it can hold.
  *
  *     NIfTI header --+                        +--> NIfTI header: sform, qform, pixdim, units, scl_slope
  *     MINC axes -----+--> rs_space: turn -----+--> OME-Zarr: axes, scale, translation
@@ -120,7 +120,8 @@ resplit_status rs_nifti_unprint(const rs_json *value, int *axes, struct rs_nifti
 resplit_status rs_minc_space(const struct rs_minc *minc, const rs_dtype *dtype, rs_space **out, rs_text *notes,
                              resplit_error *err);
 
-/* What a MINC image of an array of this shape has to say. RESPLIT_EUNSUPPORTED: it cannot. What is lost goes to `notes`. */
+/* What a MINC image of an array of this shape has to say. RESPLIT_EUNSUPPORTED: it cannot. What is lost
+   goes to `notes`. */
 resplit_status rs_minc_draft_of(const rs_space *space, const int64_t *shape, const rs_dtype *dtype,
                                 struct rs_minc_draft *out, rs_text *notes, resplit_error *err);
 
@@ -129,7 +130,8 @@ resplit_status rs_minc_draft_of(const rs_space *space, const int64_t *shape, con
 /* What is known of an array; *out NULL: nothing. The caller frees it. */
 resplit_status rs_array_space(const resplit_array *array, rs_space **out, rs_text *notes, resplit_error *err);
 
-/* Gives a target its space, and the order of its axes; notes what its format cannot hold. one: it is a dataset of a file. */
+/* Gives a target its space, and the order of its axes; notes what its format cannot hold. one: it is a dataset
+   of a file. */
 resplit_status rs_array_set_space(const resplit_array *source, bool one, resplit_array *array, resplit_error *err);
 
 /* In a line, for the public view. */

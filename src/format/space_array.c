@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* space_array.c - from the space of a source to that of a target: what its format keeps of it, in which order it lists axes, what is lost. */
+/* space_array.c - from the space of a source to that of a target: what its format keeps of it, in which order it lists
+   axes, what is lost. */
 #include <string.h>
 
 #include "format/drivers.h"
@@ -65,7 +66,8 @@ static resplit_status parse_names(const char *text, size_t n, rs_space *space, r
     return rc;
 }
 
-/* Of a source that says nothing of space: the names that a Zarr array gives its axes, or the usual ones for as many. what: that is to be made. */
+/* Of a source that says nothing of space: the names that a Zarr array gives its axes, or the usual ones for as many.
+   what: that is to be made. */
 static resplit_status guess(const resplit_array *source, const char *what, rs_space **out, resplit_error *err)
 {
     static const char *const usual[] = {

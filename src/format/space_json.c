@@ -5,8 +5,8 @@
  *     {"axes": [{"name": "z", "type": "space", "unit": "millimeter"}, ..., {"name": "t", "type": "time", "step": 2.5, "start": 0.0}],
  *      "affine": [[0.0, 0.0, 2.0, -90.0], ...], "placed": true, "slope": 0.5, "inter": 0.0}
  *
- * A row of the affine has a number for each axis of the array, in its order, and one more: x, y or z of an element is the row times
- * its index and 1. An axis in space that is not called x, y or z says "along" which it is.
+ * A row of the affine has a number for each axis of the array, in its order, and one more: x, y or z of an element is
+ * the row times its index and 1. An axis in space that is not called x, y or z says "along" which it is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -150,7 +150,8 @@ static resplit_status parse_axis(const rs_json *value, rs_space_axis *out, respl
                : bad("an axis has a step or a start that is no number", err);
 }
 
-/* Axes that are called otherwise, and do not say along what they are, are z, y, x in that order, as far as these are not taken. */
+/* Axes that are called otherwise, and do not say along what they are, are z, y, x in that order, as far as these
+   are not taken. */
 static resplit_status set_rows(rs_space *space, resplit_error *err)
 {
     bool taken[3] = {false, false, false};

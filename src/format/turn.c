@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turn.c - a source seen with its axes in another order. Formats differ in how they list axes: NIfTI has x, y, z, t, OME-Zarr wants t, z,
- * y, x. A view has the same blocks, in the same files, and only numbers its axes as the target does: planner and engine see layouts, whose
- * elements are in any order anyhow, and know nothing else about it.
+ * turn.c - a source seen with its axes in another order. Formats differ in how they list axes: NIfTI has x, y, z, t,
+ * OME-Zarr wants t, z, y, x. A view has the same blocks, in the same files, and only numbers its axes as the target
+ * does: planner and engine see layouts, whose elements are in any order anyhow, and know nothing else about it.
  */
 #include "format/array.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr.h - what the metadata of Zarr arrays and groups say, versions 2 and 3. Metadata only: no chunk is read or written here.
+ * zarr.h - what the metadata of Zarr arrays and groups say, versions 2 and 3. Metadata only: no chunk is read or
+ * written here.
  *
  *     v2   array/.zarray, .zattrs    group/.zgroup, .zattrs      consolidated: .zmetadata
  *     v3   array/zarr.json           group/zarr.json             consolidated: inside of the group's zarr.json
  *
  *     .zarray, zarr.json -- open --> rs_zarr -- derive --> rs_zarr of a target -- print --> .zarray, zarr.json
  *
- * What is not understood but may be carried (attributes, unknown keys, codecs nobody here knows) is carried byte for byte.
+ * What is not understood but may be carried (attributes, unknown keys, codecs nobody here knows) is carried byte for
+ * byte.
  */
 #ifndef RS_ZARR_H
 #define RS_ZARR_H
@@ -98,8 +100,8 @@ typedef struct rs_zarr_wish {
 } rs_zarr_wish;
 
 /*
- * `source` NULL: not Zarr; then dtype and ndim say what the elements are, else they are not looked at. RESPLIT_EUNSUPPORTED:
- * the version cannot say that. Release `out` also after a failure.
+ * `source` NULL: not Zarr; then dtype and ndim say what the elements are, else they are not looked at.
+ * RESPLIT_EUNSUPPORTED: the version cannot say that. Release `out` also after a failure.
  */
 resplit_status rs_zarr_derive(const rs_zarr *source, const rs_dtype *dtype, int ndim, const rs_zarr_wish *wish,
                               rs_zarr *out, resplit_error *err);
@@ -108,10 +110,12 @@ resplit_status rs_zarr_derive(const rs_zarr *source, const rs_dtype *dtype, int 
 typedef resplit_status rs_zarr_file(const char *name, const rs_text *text, void *payload, resplit_error *err);
 resplit_status rs_zarr_print(const rs_zarr *zarr, rs_zarr_file *add, void *payload, resplit_error *err);
 
-/* A node by its path below the one asked for, "" for that one itself. Version 0: a group that has no metadata of its own. */
+/* A node by its path below the one asked for, "" for that one itself. Version 0: a group that has no metadata
+   of its own. */
 typedef resplit_status rs_zarr_visit(const char *name, bool is_array, int version, void *payload, resplit_error *err);
 
-/* The nodes of a hierarchy, parents first, names in order. Links are not followed: one that leads to a node is an error. */
+/* The nodes of a hierarchy, parents first, names in order. Links are not followed: one that leads to a node
+   is an error. */
 resplit_status rs_zarr_walk(const char *path, rs_zarr_visit *visit, void *payload, resplit_error *err);
 
 /* The levels of an OME-Zarr multiscale image: multiscales[].datasets[].path in the attributes or in their "ome". */

@@ -6,9 +6,10 @@
  *                                            +--> chain, fill value, shards
  *     files ----- census ------------------------> the largest stored block, what there is, a stamp
  *
- * Blocks that are stored as they are can be read and written in parts, like any others. All others are encoded: compressed, in
- * shards, or at the border of an array whose fill value is not zero, so that what lies outside has to be written too. So are those
- * of a target whose values are cast: only a block that is cast as a whole can be seen to be empty, and be left out.
+ * Blocks that are stored as they are can be read and written in parts, like any others. All others are encoded:
+ * compressed, in shards, or at the border of an array whose fill value is not zero, so that what lies outside has to be
+ * written too. So are those of a target whose values are cast: only a block that is cast as a whole can be seen to be
+ * empty, and be left out.
  */
 #include "format/zarr_array.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr_consolidate.c - copies of metadata that groups hold for what is below them. Readers believe them without looking further, so
- * an old copy is worse than none.
+ * zarr_consolidate.c - copies of metadata that groups hold for what is below them. Readers believe them without looking
+ * further, so an old copy is worse than none.
  *
  *     v2  .zmetadata   {"metadata": {".zgroup": ..., "a/.zarray": ..., "a/.zattrs": ...}, "zarr_consolidated_format": 1}
  *     v3  zarr.json    {..., "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {"a": ...}}}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr_create.c - a Zarr array that is about to be made: its grid, shards, codecs and fill value, what its attributes say of space, and the
- * group around it where it is an OME-Zarr image.
+ * zarr_create.c - a Zarr array that is about to be made: its grid, shards, codecs and fill value, what its attributes
+ * say of space, and the group around it where it is an OME-Zarr image.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +144,8 @@ static bool is_whole(const resplit_array *source, const int64_t *shape)
 }
 
 /*
- * Attributes and names that tell of space. Those of a Zarr source stay byte for byte where they are still right, and in a group that is
- * made anew, which tells it as before.
+ * Attributes and names that tell of space. Those of a Zarr source stay byte for byte where they are still right, and in
+ * a group that is made anew, which tells it as before.
  */
 static resplit_status describe_space(const resplit_array *source, const int64_t *shape, resplit_array *array,
                                      rs_text *attributes, rs_text *names, resplit_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr_derive.c - the metadata of a target from those of its source. What the version and the wish leave as it is keeps its text;
- * the rest is written anew from the values.
+ * zarr_derive.c - the metadata of a target from those of its source. What the version and the wish leave as it is keeps
+ * its text; the rest is written anew from the values.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -71,8 +71,8 @@ resplit_status rs_zarr_type_print_simple(const rs_dtype *dtype, rs_text *out, re
 /* ---- Fill values ---- */
 
 /*
- * Fills `out`, itemsize bytes. RESPLIT_EUNSUPPORTED: how a type writes its values is not known. `type` is the data_type as it is
- * written, and `endian` its byte order, for those that NumPy does not have; NULL: none of them.
+ * Fills `out`, itemsize bytes. RESPLIT_EUNSUPPORTED: how a type writes its values is not known. `type` is the data_type
+ * as it is written, and `endian` its byte order, for those that NumPy does not have; NULL: none of them.
  */
 resplit_status rs_zarr_fill_read(const char *path, const rs_json *value, const rs_dtype *dtype, const rs_json *type,
                                  char endian, char *out, resplit_error *err);

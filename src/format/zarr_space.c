@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zarr_space.c - where the elements of a Zarr array are. Told by its attributes "space" and "nifti", and by the OME-Zarr image that it is a
- * level of, in the attributes of the group around it:
+ * zarr_space.c - where the elements of a Zarr array are. Told by its attributes "space" and "nifti", and by the
+ * OME-Zarr image that it is a level of, in the attributes of the group around it:
  *
  *     image.zarr/zarr.json      ome.multiscales[].axes, .datasets[].path, .coordinateTransformations     (version 2: .zattrs)
  *     image.zarr/0/zarr.json    attributes.space, attributes.nifti
  *
- * An image that says something else than the attributes was changed by somebody who did not know them: it counts. Whatever is wrong with
- * all this, the array can be read: there is a note then, not an error.
+ * An image that says something else than the attributes was changed by somebody who did not know them: it counts.
+ * Whatever is wrong with all this, the array can be read: there is a note then, not an error.
  */
 #include <math.h>
 #include <stdlib.h>

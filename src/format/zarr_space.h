@@ -6,10 +6,12 @@
 #include "format/space.h"
 #include "format/zarr.h"
 
-/* What attributes, and the OME-Zarr image that the array is a level of, say; *out NULL: nothing. What is wrong in it goes to `notes`. */
+/* What attributes, and the OME-Zarr image that the array is a level of, say; *out NULL: nothing. What is wrong in it
+   goes to `notes`. */
 resplit_status rs_zarr_space(const char *path, const rs_zarr *zarr, rs_space **out, rs_text *notes, resplit_error *err);
 
-/* What the attributes of a group say of the level of this name, of `ndim` axes; *out NULL: it is none. RESPLIT_EFORMAT: what makes no sense. */
+/* What the attributes of a group say of the level of this name, of `ndim` axes; *out NULL: it is none. RESPLIT_EFORMAT:
+   what makes no sense. */
 resplit_status rs_zarr_level_space(const rs_json *attributes, const char *name, int ndim, rs_space **out,
                                    resplit_error *err);
 

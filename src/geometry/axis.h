@@ -37,9 +37,9 @@ rs_axis rs_axis_even(int64_t extent, int64_t step);
 rs_axis rs_axis_uneven(const int64_t *cuts, int64_t n);
 
 /*
- * The same cuts seen through the window [start, stop) of the axis, 0 <= start <= stop <= extent: only intervals that meet
- * the window remain, positions are relative to start. *skipped receives how many were left out before the
- * first. An uneven axis needs room for the shifted cuts: `room` holds axis->n + 1 positions and is borrowed.
+ * The same cuts seen through the window [start, stop) of the axis, 0 <= start <= stop <= extent: only intervals that
+ * meet the window remain, positions are relative to start. *skipped receives how many were left out before the first.
+ * An uneven axis needs room for the shifted cuts: `room` holds axis->n + 1 positions and is borrowed.
  */
 rs_axis rs_axis_window(const rs_axis *axis, int64_t start, int64_t stop, int64_t *room, int64_t *skipped);
 
@@ -74,8 +74,8 @@ int64_t rs_axis_floor(const rs_axis *axis, int64_t x);
 int64_t rs_axis_ceil(const rs_axis *axis, int64_t x);
 
 /*
- * Two evenly cut axes meet in a pattern that repeats: every `period` intervals of a, from interval 1 on, the borders of b lie
- * the same way, except near the end. Returns how many intervals of a that is, or 0 when an axis is not even.
+ * Two evenly cut axes meet in a pattern that repeats: every `period` intervals of a, from interval 1 on, the borders of
+ * b lie the same way, except near the end. Returns how many intervals of a that is, or 0 when an axis is not even.
  */
 int64_t rs_axis_period(const rs_axis *a, const rs_axis *b);
 

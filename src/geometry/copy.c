@@ -2,10 +2,10 @@
 /*
  * copy.c - strided N-D copy in reduced form.
  *
- * A copy is first brought to its simplest equivalent: axes of length 1 dropped, axes sorted so that the target is walked
- * forwards, neighbours fused where both sides are contiguous, a contiguous innermost axis swallowed by the element. What
- * remains is a few outer loops around one of two kernels: a line, or a tiled plane where one side is transposed (walking
- * a plane in tiles keeps the lines of both sides in cache).
+ * A copy is first brought to its simplest equivalent: axes of length 1 dropped, axes sorted so that the target is
+ * walked forwards, neighbours fused where both sides are contiguous, a contiguous innermost axis swallowed by the
+ * element. What remains is a few outer loops around one of two kernels: a line, or a tiled plane where one side is
+ * transposed (walking a plane in tiles keeps the lines of both sides in cache).
  */
 #include "geometry/copy.h"
 
@@ -126,7 +126,8 @@ static void fuse(copy_form *form)
     }
 }
 
-/* Moves the axis along which the source is fastest next to the innermost one. True when those two form a transposed plane. */
+/* Moves the axis along which the source is fastest next to the innermost one. True when those two form
+   a transposed plane. */
 static bool find_plane(copy_form *form)
 {
     int fast = form->n - 1;

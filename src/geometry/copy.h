@@ -18,7 +18,8 @@ rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsi
 /* Copies the elements of `box`, which lies in both views. */
 void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src);
 
-/* `n` bytes of one element over and over, and whether memory holds just that, bit for bit. n is a multiple of itemsize. */
+/* `n` bytes of one element over and over, and whether memory holds just that, bit for bit. n is a
+   multiple of itemsize. */
 void rs_fill(char *memory, int64_t n, const char *element, int64_t itemsize);
 bool rs_is_filled(const char *memory, int64_t n, const char *element, int64_t itemsize);
 
@@ -26,7 +27,8 @@ bool rs_is_filled(const char *memory, int64_t n, const char *element, int64_t it
 void rs_copy(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides, const char *src,
              const int64_t *src_strides);
 
-/* The same, of up to twice as many axes, and past the caches where all rows are whole lines of them: for what nobody looks at soon. */
+/* The same, of up to twice as many axes, and past the caches where all rows are whole lines of them: for what nobody
+   looks at soon. */
 void rs_copy_past(int ndim, const int64_t *extent, int64_t itemsize, char *dst, const int64_t *dst_strides,
                   const char *src, const int64_t *src_strides);
 

@@ -2,11 +2,11 @@
 /*
  * fingerprint.c - sums of values times weights over boxes.
  *
- * A box is taken as lines, of which many form a plane: the sum over a plane is what a kernel computes. A line is one of two
- * things. Where memory runs along the last axis, it is the bytes of a row, in words of eight. Where it runs along another
- * axis, or where the whole row is part of one word, it is a line of values, each inside one word, that are weighed by their
- * position along that axis. Lines and planes are cut so that all their positions share a high digit, and the weights of the
- * low one come from a table.
+ * A box is taken as lines, of which many form a plane: the sum over a plane is what a kernel computes. A line is one of
+ * two things. Where memory runs along the last axis, it is the bytes of a row, in words of eight. Where it runs along
+ * another axis, or where the whole row is part of one word, it is a line of values, each inside one word, that are
+ * weighed by their position along that axis. Lines and planes are cut so that all their positions share a high digit,
+ * and the weights of the low one come from a table.
  */
 #include "geometry/fingerprint.h"
 

@@ -2,9 +2,9 @@
 /*
  * fingerprint.h - a number for the values of an array, however it is cut, ordered or stored.
  *
- * A sum over all words of eight bytes of a row, over all rows, of word times weight, in the field GF(2^64). The weight of a
- * position is a product over the axes, so that boxes can be visited in any order and shape: their numbers add up. See
- * docs/fingerprint.md.
+ * A sum over all words of eight bytes of a row, over all rows, of word times weight, in the field GF(2^64). The weight
+ * of a position is a product over the axes, so that boxes can be visited in any order and shape: their numbers add up.
+ * See docs/fingerprint.md.
  */
 #ifndef RS_FINGERPRINT_H
 #define RS_FINGERPRINT_H
@@ -27,8 +27,8 @@ typedef struct rs_fingerprint {
 
 /*
  * swap_size: bytes that form one number within an element, as in rs_dtype; 0 or 1 where there is no byte order.
- * big_endian: how those numbers are stored. fast_a, fast_b: axes that may be the fastest in memory; any other is right too,
- * at the price of a table per box.
+ * big_endian: how those numbers are stored. fast_a, fast_b: axes that may be the fastest in memory; any other is right
+ * too, at the price of a table per box.
  */
 void rs_fingerprint_init(rs_fingerprint *f, int64_t itemsize, int64_t swap_size, bool big_endian, int fast_a,
                          int fast_b);
@@ -45,7 +45,8 @@ static inline uint64_t rs_fingerprint_add(uint64_t a, uint64_t b)
     return a ^ b;
 }
 
-/* 64 bits of the sum over the whole array, its shape and its type; the byte order of a simple type (<u2) is passed over. */
+/* 64 bits of the sum over the whole array, its shape and its type; the byte order of a simple type
+   (<u2) is passed over. */
 uint64_t rs_fingerprint_finish(uint64_t sum, const char *type, int ndim, const int64_t *shape);
 
 #endif

@@ -70,8 +70,8 @@ static inline uint64_t value_at(const rs_plane *p, const char *from, int size)
 typedef unsigned __int128 product;
 
 /*
- * Integer products of every fifth bit: at most 13 ones meet in a place, and what they carry ends before the next place that
- * counts. A diagonal is all products that end at places k, k + 5, ..
+ * Integer products of every fifth bit: at most 13 ones meet in a place, and what they carry ends before the next place
+ * that counts. A diagonal is all products that end at places k, k + 5, ..
  */
 static inline product multiply(uint64_t a, uint64_t b)
 {

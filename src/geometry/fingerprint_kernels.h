@@ -2,8 +2,8 @@
 /*
  * fingerprint_kernels.h - sums of products in GF(2^64), by the instructions that this machine has.
  *
- * Elements of the field are polynomials over GF(2) modulo x^64 + x^4 + x^3 + x + 1, bit i the coefficient of x^i. Addition is
- * exclusive or.
+ * Elements of the field are polynomials over GF(2) modulo x^64 + x^4 + x^3 + x + 1, bit i the coefficient of x^i.
+ * Addition is exclusive or.
  */
 #ifndef RS_FINGERPRINT_KERNELS_H
 #define RS_FINGERPRINT_KERNELS_H
@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * Rows of values, least significant byte first. A row is: the part of a value (`head` bytes, to be moved up by `shift` bits,
- * with the weight before the first), n whole values, the part of a value (`tail` bytes, with the weight after the last).
+ * Rows of values, least significant byte first. A row is: the part of a value (`head` bytes, to be moved up by `shift`
+ * bits, with the weight before the first), n whole values, the part of a value (`tail` bytes, with the weight after the
+ * last).
  */
 typedef struct rs_plane {
     const char *src;

@@ -60,7 +60,8 @@ int64_t rs_layout_block_number(const rs_layout *layout, const int64_t *index);
 rs_box rs_layout_stored(const rs_layout *layout, const int64_t *index);
 rs_box rs_layout_box(const rs_layout *layout, const int64_t *index);
 
-/* What of block `index` lies in `box`, which meets it. Returns the number of elements. Only the layout's axes of *out are set. */
+/* What of block `index` lies in `box`, which meets it. Returns the number of elements. Only the layout's axes of
+   *out are set. */
 int64_t rs_layout_overlap(const rs_layout *layout, const int64_t *index, const rs_box *box, rs_box *out);
 
 /*
@@ -79,7 +80,8 @@ void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, in
  */
 int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_box *box, int64_t *run_items);
 
-/* Contiguous runs of all blocks together, each as far as it lies in the window: accesses that it takes to see every element once. */
+/* Contiguous runs of all blocks together, each as far as it lies in the window: accesses that it takes to see
+   every element once. */
 int64_t rs_layout_runs(const rs_layout *layout);
 
 /* Element strides of a box stored by itself in `order`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * slices.h - a box in slices of at most so many elements. Slices follow each other in the given order, so each is contiguous
- * in memory that holds the box in that order, and a file is walked forwards.
+ * slices.h - a box in slices of at most so many elements. Slices follow each other in the given order, so each is
+ * contiguous in memory that holds the box in that order, and a file is walked forwards.
  */
 #ifndef RS_SLICES_H
 #define RS_SLICES_H
@@ -23,8 +23,8 @@ void rs_slices_init(rs_slices *slices, int ndim, const int *order, const rs_box 
 bool rs_slices_next(rs_slices *slices, rs_box *out);
 
 /*
- * The elements [at, end) of a box, counted in the given order, as boxes: at most two for each axis but the slowest, and one. They follow
- * each other in that order. `order` is borrowed.
+ * The elements [at, end) of a box, counted in the given order, as boxes: at most two for each axis but the slowest, and
+ * one. They follow each other in that order. `order` is borrowed.
  */
 typedef struct rs_range {
     int ndim;

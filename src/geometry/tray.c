@@ -29,7 +29,8 @@ static zone zone_at(const rs_tray *tray, int d, rs_span part, int64_t block, int
     return z;
 }
 
-/* Where the first blocks of zones begin. pace: bytes from one element to the next along an axis, if blocks were as long as that. */
+/* Where the first blocks of zones begin. pace: bytes from one element to the next along an axis, if blocks were as
+   long as that. */
 static char *place_of(const rs_tray *tray, const zone *zones, int64_t *pace)
 {
     const int ndim = tray->layout->ndim;

@@ -205,8 +205,8 @@ static int64_t most_overlaps(const rs_axis *a, const rs_axis *b)
 }
 
 /*
- * An upper bound of the pieces (units cut at every buffer border) held at once: the bound of docs/algorithm.md section 4,
- * in pieces instead of elements: prod(w) + sum over p of prod(w, outer) * leftover[p] * prod(n, inner).
+ * An upper bound of the pieces (units cut at every buffer border) held at once: the bound of docs/algorithm.md section
+ * 4, in pieces instead of elements: prod(w) + sum over p of prod(w, outer) * leftover[p] * prod(n, inner).
  */
 static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
 {
@@ -222,9 +222,9 @@ static int64_t bound_pieces(const rs_problem *problem, const rs_plan *plan)
     return bound;
 }
 
-/* Bytes charged for `n` allocations of together `bytes`: large ones are rounded up to pages, very large ones begin where
-   their place in the file begins in its page. One record more than there
-   are pieces pays for the smallest table. */
+/* Bytes charged for `n` allocations of together `bytes`: large ones are rounded up to pages, very large
+   ones begin where their place in the file begins in its page. One record more than there are pieces pays
+   for the smallest table. */
 int64_t rs_plan_charge(int64_t bytes, int64_t n)
 {
     int64_t pages = rs_min(n, bytes / (64 * 1024)) + rs_min(n, bytes / (256 * 1024));
@@ -353,9 +353,9 @@ bool rs_plan_fits(const rs_problem *problem, rs_plan *plan)
     int64_t peak = rs_add_most(fixed, rs_plan_charge(rs_mul_most(held, problem->itemsize), plan->n_pieces));
     int64_t peak_whole = rs_add_most(fixed, rs_plan_charge(rs_mul_most(whole, problem->itemsize), plan->n_pieces));
     /*
-     * Whole units cost less work where blocks are encoded (no gathering before that), so they are taken wherever they fit beside a
-     * crew, since that is more work than gathering; and where pieces are short. Long pieces of plain blocks are gathered on their way
-     * through staging, which all takes, and memory that is not touched costs nothing.
+     * Whole units cost less work where blocks are encoded (no gathering before that), so they are taken wherever they
+     * fit beside a crew, since that is more work than gathering; and where pieces are short. Long pieces of plain
+     * blocks are gathered on their way through staging, which all takes, and memory that is not touched costs nothing.
      */
     int64_t crew =
         rs_problem_coder(problem) > 0 && !plan->thrifty ? rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1) : 0;

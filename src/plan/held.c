@@ -170,9 +170,9 @@ static bool add_near_borders(const rs_axis *buffers, const rs_axis *target, rs_s
 }
 
 /*
- * Two arguments keep the list short. Between two block borders nothing changes but lo, in which everything is linear: the
- * first and the last buffer there suffice. And where buffers and blocks are both even, what happens repeats with a period,
- * again but for a shift in which everything is linear: the first and the last period suffice.
+ * Two arguments keep the list short. Between two block borders nothing changes but lo, in which everything is linear:
+ * the first and the last buffer there suffice. And where buffers and blocks are both even, what happens repeats with a
+ * period, again but for a shift in which everything is linear: the first and the last period suffice.
  */
 bool rs_stretches_make(const rs_axis *buffers, const rs_axis *target, bool kept, rs_storage storage, rs_stretches *out)
 {

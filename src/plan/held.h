@@ -9,9 +9,9 @@
  *     READ = lo*N + w*READ'                   lo: elements before the buffer, w: in it       READ' of the inner loops
  *     DONE = F(lo)*N + (F(hi)-F(lo))*DONE'    F: nearest block border at or below            DONE' of the inner loops
  *
- * where N is the number of elements of the inner loops, and F(x) = x along axes that are not kept. The largest held(t) is
- * found from the innermost loop outwards: of all pairs (READ, DONE) that the inner loops can give only the convex hull can
- * lead to a maximum, since every outer loop combines them linearly.
+ * where N is the number of elements of the inner loops, and F(x) = x along axes that are not kept. The largest held(t)
+ * is found from the innermost loop outwards: of all pairs (READ, DONE) that the inner loops can give only the convex
+ * hull can lead to a maximum, since every outer loop combines them linearly.
  */
 #ifndef RS_HELD_H
 #define RS_HELD_H
@@ -32,8 +32,8 @@ typedef struct rs_stretches {
 typedef enum rs_storage { RS_PIECES, RS_WHOLE_UNITS } rs_storage;
 
 /*
- * The buffers along one axis that can lead to a peak. Replaces what `out` held and keeps its room; release it at the end.
- * False without memory.
+ * The buffers along one axis that can lead to a peak. Replaces what `out` held and keeps its room; release it at the
+ * end. False without memory.
  */
 bool rs_stretches_make(const rs_axis *buffers, const rs_axis *target, bool kept, rs_storage storage, rs_stretches *out);
 void rs_stretches_release(rs_stretches *stretches);

@@ -67,7 +67,8 @@ static resplit_status add_variant(rs_options *options, const rs_problem *problem
     return RESPLIT_OK;
 }
 
-/* Without leftovers there is nothing to keep; with leftovers there is the choice, unless blocks are only written whole. */
+/* Without leftovers there is nothing to keep; with leftovers there is the choice, unless blocks are
+   only written whole. */
 static resplit_status add_axis(rs_options *options, const rs_problem *problem, int d, const rs_axis *axis,
                                resplit_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options.h - the ways in which one axis may be cut into buffers, each with all that it costs apart from the other axes,
- * computed once.
+ * options.h - the ways in which one axis may be cut into buffers, each with all that it costs apart from the other
+ * axes, computed once.
  */
 #ifndef RS_OPTIONS_H
 #define RS_OPTIONS_H
@@ -25,8 +25,8 @@ typedef struct rs_options {
 } rs_options;
 
 /*
- * All ways to cut axis d if it is short; else those that argument and experience suggest: groups of blocks, blocks in equal
- * parts, even buffers.
+ * All ways to cut axis d if it is short; else those that argument and experience suggest: groups of blocks, blocks in
+ * equal parts, even buffers.
  */
 resplit_status rs_options_make(const rs_problem *problem, int d, rs_options *out, resplit_error *err);
 void rs_options_release(rs_options *options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * orders.c - in which order loops hold the least. Axes along which nothing waits go outside: there they multiply memory by a buffer's
- * length, inside by the whole axis. The others are tried in every order.
+ * orders.c - in which order loops hold the least. Axes along which nothing waits go outside: there they multiply memory
+ * by a buffer's length, inside by the whole axis. The others are tried in every order.
  */
 #include "plan/orders.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * panels.c - dynamic programming over positions: f(x) = cost of a cut at x + min f(y) over x - thickness <= y < x. A queue
- * holds the positions that may still be the minimum, so each is looked at a constant number of times.
+ * panels.c - dynamic programming over positions: f(x) = cost of a cut at x + min f(y) over x - thickness <= y < x. A
+ * queue holds the positions that may still be the minimum, so each is looked at a constant number of times.
  */
 #include "plan/panels.h"
 

@@ -16,8 +16,8 @@ typedef struct rs_panels {
 int64_t rs_panels_room(int64_t extent);
 
 /*
- * Cuts, at any positions, into panels of at most `thickness` elements, as cheaply as can be. Returns the number of panels n;
- * the first n + 1 numbers of `room` are their cuts.
+ * Cuts, at any positions, into panels of at most `thickness` elements, as cheaply as can be. Returns the number of
+ * panels n; the first n + 1 numbers of `room` are their cuts.
  */
 int64_t rs_panels_cut(const rs_panels *panels, int64_t thickness, int64_t *room);
 

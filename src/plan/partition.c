@@ -10,7 +10,8 @@ enum {
     SEEK_BYTES = 64 << 10 /* a run more costs about as much as so many bytes: between what disks and networks say */
 };
 
-/* A box in units of the grain: files [lo, hi) along each axis; how many partitions it is for, and how large these are. */
+/* A box in units of the grain: files [lo, hi) along each axis; how many partitions it is for, and how
+   large these are. */
 typedef struct part {
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], n;
     double load; /* of each, where 1 is an equal share of the whole */
@@ -87,7 +88,8 @@ static int64_t price_of(const rs_division *v, const part *p)
 
 /* ---- Where to cut ---------------------------------------------------------------------------- */
 
-/* Partitions are given to the two sides by their bytes, but none is left without a file as long as another has several. */
+/* Partitions are given to the two sides by their bytes, but none is left without a file as long as
+   another has several. */
 static int64_t count_left(const rs_division *v, const part *p, int d, int64_t at, double share)
 {
     int64_t twice = (int64_t)(2 * (double)p->n * share), left = rs_max(1, rs_min(p->n - 1, (twice + 1) / 2));
@@ -145,7 +147,8 @@ static int64_t find_clean(const rs_division *v, const part *p, int d, int64_t id
     return best;
 }
 
-/* Along an axis: the borders to both sides of where it would be halved, and the best one near them. Returns how many. */
+/* Along an axis: the borders to both sides of where it would be halved, and the best one near them.
+   Returns how many. */
 static int find_cuts(const rs_division *v, const part *p, int d, int64_t slack, cut *out)
 {
     rs_span span = span_of(v, p, d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partition.h - a problem divided among several who do not know of each other: boxes of the target that share no file of it.
+ * partition.h - a problem divided among several who do not know of each other: boxes of the target that share no file
+ * of it.
  *
  *     n = 5       +-------+-----+     each cut divides a box, and the number of partitions with it, about in half; it goes where
  *                 |   1   |  3  |     the fewest bytes are read by both sides, among the borders of target files that leave

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.h - a plan is a value: where the buffers are cut, in which order they are visited, along which axes target blocks
- * wait in memory until they are complete, and what that will cost. It lists no steps; steps.h unrolls it.
+ * plan.h - a plan is a value: where the buffers are cut, in which order they are visited, along which axes target
+ * blocks wait in memory until they are complete, and what that will cost. It lists no steps; steps.h unrolls it.
  *
  *     problem --- strategy ---> plan --- steps ---> read, write, read, read, write ...
  *                                |
@@ -27,8 +27,8 @@ typedef enum rs_plan_kind {
 } rs_plan_kind;
 
 /*
- * Target blocks by number: the first `resident` wait in memory while the source is read, the others are spilled, in groups
- * that each fit memory when they are read back.
+ * Target blocks by number: the first `resident` wait in memory while the source is read, the others are spilled, in
+ * groups that each fit memory when they are read back.
  *
  *     0 ........ resident | group 0 ........ | group 1 ........ | ...
  */
@@ -107,7 +107,8 @@ resplit_cost rs_plan_floor(const rs_problem *problem);
 /* Its seconds, with what is stored as it is stored and codecs on all processors of the request. */
 double rs_plan_floor_seconds(const rs_problem *problem, const rs_request *request);
 
-/* Is even the least that a plan of this problem can take more than `best` does? And is `a` cheaper by what the request minimizes? */
+/* Is even the least that a plan of this problem can take more than `best` does? And is `a` cheaper by what
+   the request minimizes? */
 bool rs_plan_is_hopeless(const rs_problem *problem, const rs_request *request, const rs_plan *best);
 bool rs_plan_is_cheaper(const rs_request *request, const rs_plan *a, const rs_plan *b);
 
@@ -138,12 +139,13 @@ rs_pieces rs_pieces_count(const rs_axis *blocks, const rs_axis *buffers);
 int64_t rs_pieces_bytes(const rs_layout *layout, const rs_pieces *pieces);
 
 /*
- * Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements. Atomic
- * blocks are touched whole, once for each piece.
+ * Runs over all blocks of a layout whose axes are cut into these pieces. Cannot overflow: no more runs than elements.
+ * Atomic blocks are touched whole, once for each piece.
  */
 int64_t rs_pieces_runs(const rs_layout *layout, const rs_pieces *pieces);
 
-/* Fills plan->predicted, chooses how units are stored and how large the staging area is. True when it fits the budget. */
+/* Fills plan->predicted, chooses how units are stored and how large the staging area is. True when it
+   fits the budget. */
 bool rs_plan_predict(const rs_problem *problem, rs_plan *plan);
 
 /* The same without the seeks, for searching. predicted.held_bytes and peak_bytes are set. */
@@ -155,28 +157,30 @@ bool rs_plan_fits(const rs_problem *problem, rs_plan *plan);
  */
 bool rs_plan_is_allowed(const rs_problem *problem, const rs_plan *plan);
 
-/* Memory for `n` allocations of together `bytes` of array data, with their records; and for everything else, staging at its
-   least. */
+/* Memory for `n` allocations of together `bytes` of array data, with their records; and for everything else,
+   staging at its least. */
 int64_t rs_plan_charge(int64_t bytes, int64_t n);
 int64_t rs_plan_fixed(const rs_problem *problem, const rs_plan *plan);
 
 /*
- * Stones are what it takes to compute: codecs, and where blocks only pass through it an area for their elements, else of 0 bytes. There is
- * one for each worker, but no more than processors, which are half as many as workers that the machine has use for.
+ * Stones are what it takes to compute: codecs, and where blocks only pass through it an area for their elements, else
+ * of 0 bytes. There is one for each worker, but no more than processors, which are half as many as workers that the
+ * machine has use for.
  */
 int rs_plan_stones(const rs_plan *plan, int n_workers);
 int64_t rs_plan_area_bytes(const rs_problem *problem, const rs_plan *plan);
 
-/* What `n` workers take beside array data, staging and areas: the fixed part, codecs, and where stretches of a packed spill are. */
+/* What `n` workers take beside array data, staging and areas: the fixed part, codecs, and where stretches of a
+   packed spill are. */
 int64_t rs_plan_beside(const rs_problem *problem, const rs_plan *plan, int n);
 
 /* What `n` workers more need, with as much staging as is fair. */
 int64_t rs_plan_workers(const rs_problem *problem, const rs_plan *plan, int n);
 
 /*
- * Gives what is left of the budget, when the plan needs `peak` with one worker and staging at its least, to what makes a run
- * faster: more staging, more workers, at most `ahead` bytes for reading on while units are still being written. Sets
- * predicted.peak_bytes.
+ * Gives what is left of the budget, when the plan needs `peak` with one worker and staging at its least, to what makes
+ * a run faster: more staging, more workers, at most `ahead` bytes for reading on while units are still being written.
+ * Sets predicted.peak_bytes.
  */
 void rs_plan_set_staging(const rs_problem *problem, rs_plan *plan, int64_t peak, int64_t ahead);
 
@@ -186,7 +190,8 @@ int64_t rs_plan_leftover(const rs_problem *problem, const rs_plan *plan, int d);
 /* Adds what it costs to unpack sources, or to pack targets, that are unpacked. */
 void rs_plan_add_unpacked(const rs_problem *problem, const resplit_device *device, int processors, rs_plan *plan);
 
-/* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do not allow it. */
+/* RESPLIT_EBUDGET with the number that plan->predicted.peak_bytes holds, or RESPLIT_EUNSUPPORTED where blocks do
+   not allow it. */
 resplit_status rs_plan_refuse(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
 
 /* Elements in a slice of the source: what fits staging; all of a block that is encoded. */
@@ -211,8 +216,8 @@ void rs_plan_align(const rs_problem *problem, rs_plan *plan);
 /* ---- validate.c ---- */
 
 /*
- * Proves, without walking, that the steps read every element once and write it once, after it was read: for plans from outside
- * and of any size. Says nothing of what it costs; what it accepts can be predicted. RESPLIT_EINVAL if not.
+ * Proves, without walking, that the steps read every element once and write it once, after it was read: for plans from
+ * outside and of any size. Says nothing of what it costs; what it accepts can be predicted. RESPLIT_EINVAL if not.
  */
 resplit_status rs_plan_validate(const rs_problem *problem, const rs_plan *plan, resplit_error *err);
 

@@ -4,8 +4,8 @@
  *
  *     plan -- describe --> description -- write --> text -- parse --> description -- rebuild --> plan, predicted anew
  *
- * A text is not trusted: parsing checks that it is of the right form, rebuilding that it is a plan for the problem at hand,
- * comparing that it costs what it says. Nothing here touches a file.
+ * A text is not trusted: parsing checks that it is of the right form, rebuilding that it is a plan for the problem at
+ * hand, comparing that it costs what it says. Nothing here touches a file.
  */
 #ifndef RS_PLANFILE_H
 #define RS_PLANFILE_H
@@ -99,13 +99,14 @@ static inline double *rs_device_number(resplit_device *device, int i)
 
 /* ---- rebuild.c: plans ---- */
 
-/* Fills all but the two sides, device and temp. Plans that are more than buffers, loops and kept axes are described by their strategy. */
+/* Fills all but the two sides, device and temp. Plans that are more than buffers, loops and kept axes are described
+   by their strategy. */
 resplit_status rs_planfile_describe(const rs_problem *problem, const rs_plan *plan, rs_planfile *out,
                                     resplit_error *err);
 
 /*
- * The plan that is described, proved by rs_plan_validate and predicted anew. RESPLIT_EINVAL when it is none for this problem,
- * RESPLIT_EBUDGET when it does not fit the memory it names. Its prediction is not yet compared.
+ * The plan that is described, proved by rs_plan_validate and predicted anew. RESPLIT_EINVAL when it is none for this
+ * problem, RESPLIT_EBUDGET when it does not fit the memory it names. Its prediction is not yet compared.
  */
 resplit_status rs_planfile_rebuild(const rs_planfile *file, const rs_problem *problem, rs_plan *out,
                                    resplit_error *err);

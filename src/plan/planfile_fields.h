@@ -39,7 +39,8 @@ resplit_status rs_fields_integer(const rs_fields *r, const char *name, const rs_
 resplit_status rs_fields_member(const rs_fields *r, const rs_json *object, const char *name, int64_t least,
                                 int64_t *out);
 
-/* The text of a string, appended; refuses what no C string holds. A copy of the text of a key, NULL when it is absent, refused when empty. */
+/* The text of a string, appended; refuses what no C string holds. A copy of the text of a key, NULL when it is absent,
+   refused when empty. */
 resplit_status rs_fields_add_text(const rs_fields *r, const char *name, const rs_json *value, rs_text *out);
 resplit_status rs_fields_text(const rs_fields *r, const rs_json *object, const char *name, char **out);
 

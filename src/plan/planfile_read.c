@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * planfile_read.c - strictly reads the text of a plan. Tables say which keys an object has and of which type they are: a key
- * that is missing, unknown or of another type is refused before any value is looked at. Numbers are 64-bit integers, never
- * doubles.
+ * planfile_read.c - strictly reads the text of a plan. Tables say which keys an object has and of which type they are:
+ * a key that is missing, unknown or of another type is refused before any value is looked at. Numbers are 64-bit
+ * integers, never doubles.
  */
 #include "plan/planfile.h"
 

@@ -37,8 +37,8 @@ static double stored_ratio(const rs_layout *layout)
     return layout->coding.ratio > 0 ? layout->coding.ratio : 1;
 }
 
-/* "auto" looks for seconds, a search by its own name for seeks, unless told otherwise. Bytes that are read more than once are
-   the source's, so it is those that have a price. */
+/* "auto" looks for seconds, a search by its own name for seeks, unless told otherwise. Bytes that are read more than
+   once are the source's, so it is those that have a price. */
 static rs_price price_of(const rs_problem *problem, const rs_request *request)
 {
     const resplit_device *device = device_of(request);
@@ -178,8 +178,9 @@ static bool is_cheaper(measure *const *by, const rs_plan *a, const rs_plan *b)
 }
 
 /*
- * Seconds, and what the machine adds to the device's: to touch memory for the first time, to copy units once more when they are
- * in pieces and wanted whole, to copy while the disk waits, which it does the less the more workers there is room for, and to go to a file.
+ * Seconds, and what the machine adds to the device's: to touch memory for the first time, to copy units once more when
+ * they are in pieces and wanted whole, to copy while the disk waits, which it does the less the more workers there is
+ * room for, and to go to a file.
  */
 static double haste_of(const rs_problem *problem, const rs_plan *plan)
 {
@@ -256,7 +257,8 @@ static resplit_status propose(const rs_strategy *strategy, const rs_problem *pro
     return RESPLIT_OK;
 }
 
-/* The same with less memory, if that is faster in all. What is left of the budget then goes to workers, and to reading ahead. */
+/* The same with less memory, if that is faster in all. What is left of the budget then goes to workers, and
+   to reading ahead. */
 static bool try_with(int64_t memory, const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
                      rs_plan *best)
 {
@@ -278,8 +280,8 @@ static bool try_with(int64_t memory, const rs_strategy *strategy, const rs_probl
 }
 
 /*
- * Memory that is touched for the first time is slow, so seeks that it saves must be worth it. A crew that decodes or encodes
- * needs much of it: first without that, then with half as much again and again.
+ * Memory that is touched for the first time is slow, so seeks that it saves must be worth it. A crew that decodes or
+ * encodes needs much of it: first without that, then with half as much again and again.
  */
 static void try_with_less(const rs_strategy *strategy, const rs_problem *problem, const rs_request *request,
                           rs_plan *best)

@@ -2,9 +2,9 @@
 /*
  * problem.h - what a planner sees: two layouts of the same box of elements, and nothing else.
  *
- * Positions are relative to the region of interest, so `shape` is the region's and source blocks may reach out of it. The problem
- * of a partition is a part of it: positions are then relative to the partition. It has whole target blocks, unless there is only one,
- * which then reaches out too.
+ * Positions are relative to the region of interest, so `shape` is the region's and source blocks may reach out of it.
+ * The problem of a partition is a part of it: positions are then relative to the partition. It has whole target blocks,
+ * unless there is only one, which then reaches out too.
  */
 #ifndef RS_PROBLEM_H
 #define RS_PROBLEM_H
@@ -38,21 +38,23 @@ enum {
 };
 
 /*
- * The region of `source` that starts at `origin` and has the shape of `target`; or, of that, what lies in `box`, which is not empty
- * unless the target is, and NULL for all of it. Copies all it needs.
+ * The region of `source` that starts at `origin` and has the shape of `target`; or, of that, what lies in `box`, which
+ * is not empty unless the target is, and NULL for all of it. Copies all it needs.
  */
 resplit_status rs_problem_make(const rs_layout *source, const rs_layout *target, const int64_t *origin,
                                const rs_box *box, rs_problem *out, resplit_error *err);
 void rs_problem_release(rs_problem *problem);
 
-/* The box [start, start + shape) of an array, to be read block by block: the target is cut as the source, and its blocks are not coded. */
+/* The box [start, start + shape) of an array, to be read block by block: the target is cut as the source, and its
+   blocks are not coded. */
 resplit_status rs_problem_make_reading(const rs_layout *array, const int64_t *start, const int64_t *shape,
                                        rs_problem *out, resplit_error *err);
 
 /* Sees blocks so. The layouts of those that are whole say it already. */
 void rs_problem_see(rs_problem *problem, uint32_t seen);
 
-/* Staging that a worker needs at least, with the elements of encoded blocks or without; what they need elsewhere then. */
+/* Staging that a worker needs at least, with the elements of encoded blocks or without; what they
+   need elsewhere then. */
 int64_t rs_problem_staging(const rs_problem *problem, bool whole);
 int64_t rs_problem_area(const rs_problem *problem);
 

@@ -2,9 +2,9 @@
 /*
  * rebuild.c - from a plan to its description, and from a description that nobody vouches for to a plan.
  *
- * Buffers, loops and kept axes are all there is to most plans; how units are stored and how large staging is follow from them
- * and the memory, and are computed again. Other kinds of plans have no description of their own: their strategy is asked
- * again, which gives the same plan, because planning is pure.
+ * Buffers, loops and kept axes are all there is to most plans; how units are stored and how large staging is follow
+ * from them and the memory, and are computed again. Other kinds of plans have no description of their own: their
+ * strategy is asked again, which gives the same plan, because planning is pure.
  */
 #include "plan/device.h"
 #include "plan/planfile.h"
@@ -46,8 +46,8 @@ static bool is_same_but_peak(const resplit_cost *a, const resplit_cost *b)
 }
 
 /*
- * The prediction that is written down is the one that reading the file will arrive at. Its peak may be a little lower than that of
- * the plan at hand: lists of cuts are looked at more closely than even steps.
+ * The prediction that is written down is the one that reading the file will arrive at. Its peak may be a little lower
+ * than that of the plan at hand: lists of cuts are looked at more closely than even steps.
  */
 static resplit_status describe_cost(const rs_problem *problem, const rs_plan *plan, rs_planfile *out,
                                     resplit_error *err)

@@ -2,10 +2,10 @@
 /*
  * sectors.c - cuts inside of plain target blocks, moved to where sectors begin.
  *
- * A block that is cut along its slowest axis is written in several long runs. Where two of them meet inside a sector, both have to go
- * through the page cache for it, and a file system has that end of a file to write last. What a cut costs does not depend on
- * where in the block it is, so it may as well be at a sector. That of the block's first byte, which is not known here, is taken to begin
- * one: so it is in Zarr.
+ * A block that is cut along its slowest axis is written in several long runs. Where two of them meet inside a sector,
+ * both have to go through the page cache for it, and a file system has that end of a file to write last. What a cut
+ * costs does not depend on where in the block it is, so it may as well be at a sector. That of the block's first byte,
+ * which is not known here, is taken to begin one: so it is in Zarr.
  */
 #include "plan/plan.h"
 

@@ -7,7 +7,8 @@
  *         READ   the part of each source block that lies in the buffer
  *         WRITE  each unit that is now complete: a target block, cut at buffer borders along the axes not kept
  *
- * A spill has one buffer. It reads the source and writes the resident blocks, then reads each group back and writes its blocks.
+ * A spill has one buffer. It reads the source and writes the resident blocks, then reads each group back and writes its
+ * blocks.
  */
 #ifndef RS_STEPS_H
 #define RS_STEPS_H
@@ -38,8 +39,8 @@ typedef struct rs_steps {
 } rs_steps;
 
 /*
- * When a unit is written: with which buffer, counted in loop order, and among that buffer's units by the number of its target
- * block. Steps follow each other in this order, so what has been written so far is everything before some time.
+ * When a unit is written: with which buffer, counted in loop order, and among that buffer's units by the number of its
+ * target block. Steps follow each other in this order, so what has been written so far is everything before some time.
  */
 typedef struct rs_time {
     int64_t buffer, block;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * strategy_best.c - the lowest price that memory allows, which is the fewest seeks unless bytes count too: a search over cuts along every axis, kept axes and loop orders.
+ * strategy_best.c - the lowest price that memory allows, which is the fewest seeks unless bytes count too: a search
+ * over cuts along every axis, kept axes and loop orders.
  *
- * Axes are decided from the fastest of the source to the slowest. Cutting an axis more never saves a seek, so the seeks with
- * all undecided axes uncut are a lower bound; a product of buffer lengths is one for memory. What the other strategies
- * propose is where the search starts, so it is never worse than any of them.
+ * Axes are decided from the fastest of the source to the slowest. Cutting an axis more never saves a seek, so the seeks
+ * with all undecided axes uncut are a lower bound; a product of buffer lengths is one for memory. What the other
+ * strategies propose is where the search starts, so it is never worse than any of them.
  *
  *   options  per axis, with pieces and stretches computed once (options.h)
  *   panels   along the slowest axis the seeks add up cut by cut, so the best cuts of a given thickness are found among all
@@ -337,8 +338,8 @@ static void ask_others(search *s, int64_t memory, resplit_error *err)
 }
 
 /*
- * What the other strategies find is where the search starts. They use what they are given; where half of it gives as few
- * seeks, half of it is enough.
+ * What the other strategies find is where the search starts. They use what they are given; where half of it gives as
+ * few seeks, half of it is enough.
  */
 static void start_with_others(search *s, resplit_error *err)
 {
@@ -372,8 +373,8 @@ static resplit_status set_up(search *s, resplit_error *err)
 }
 
 /*
- * Nothing was found within the work allowed, or nothing fits: looks for the plan with the least memory instead. Takes it if it
- * does fit, else the refusal names what it needs.
+ * Nothing was found within the work allowed, or nothing fits: looks for the plan with the least memory instead. Takes
+ * it if it does fit, else the refusal names what it needs.
  */
 static resplit_status find_least(search *s, resplit_error *err)
 {

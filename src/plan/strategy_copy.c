@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * strategy_copy.c - source and target have the same grid: blocks move one by one, their bytes as they are, or decoded and
- * encoded anew.
+ * strategy_copy.c - source and target have the same grid: blocks move one by one, their bytes as they are, or decoded
+ * and encoded anew.
  */
 #include "plan/plan.h"
 

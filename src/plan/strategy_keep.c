@@ -4,14 +4,15 @@
  *
  * The buffer starts as one element. Axis by axis, the fastest on disk first, it is stretched up to the aggregate: the
  * fewest source blocks that cover a target block. Along a stretched axis leftovers are kept until their target block is
- * complete. The first axis that memory does not let reach the aggregate gets as far as it can, and ends the search. When
- * all have reached it, the buffer grows beyond, one source block at a time, along the axis of the largest leftover first.
+ * complete. The first axis that memory does not let reach the aggregate gets as far as it can, and ends the search.
+ * When all have reached it, the buffer grows beyond, one source block at a time, along the axis of the largest leftover
+ * first.
  */
 #include "plan/plan.h"
 
 /*
- * The papers' order of loops: the axis with the largest leftover volume is the innermost. Volumes of buffers that differ
- * only in which axis is left over compare as leftover / buffer length; ties are walked in the source's order.
+ * The papers' order of loops: the axis with the largest leftover volume is the innermost. Volumes of buffers that
+ * differ only in which axis is left over compare as leftover / buffer length; ties are walked in the source's order.
  */
 static void order_loops(const rs_problem *problem, rs_plan *plan)
 {
@@ -56,8 +57,8 @@ static bool try_even(const rs_problem *problem, rs_plan *plan, int d, int64_t le
 }
 
 /*
- * As far along d as memory allows, up to the aggregate, leftovers along d written at once. They are kept after all if there
- * is memory for it and it saves seeks. One element along d is known to fit.
+ * As far along d as memory allows, up to the aggregate, leftovers along d written at once. They are kept after all if
+ * there is memory for it and it saves seeks. One element along d is known to fit.
  */
 static void stretch_part(const rs_problem *problem, rs_plan *plan, int d, int64_t aggregate)
 {
@@ -104,7 +105,8 @@ static bool stretch_to_aggregate(const rs_problem *problem, rs_plan *plan)
     return true;
 }
 
-/* Source blocks are added along d as long as they fit: one, then two, four, ..., and fewer again when those are too many. */
+/* Source blocks are added along d as long as they fit: one, then two, four, ..., and fewer again when those
+   are too many. */
 static void stretch_axis(const rs_problem *problem, rs_plan *plan, int d)
 {
     int64_t cover = aggregate_cover(problem, d), block = rs_max(1, rs_axis_longest(&problem->source.axis[d])), n = 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * strategy_slabs.c - clustered and multiple, for a split or a merge: one big block on one side, small ones on the other.
+ * strategy_slabs.c - clustered and multiple, for a split or a merge: one big block on one side, small ones on the
+ * other.
  *
- * Both cut the big block into slabs that are as contiguous in it as memory allows: as many whole slices as fit; with less
- * memory than a slice, as many whole rows of one slice; and so on. They differ in what they count with:
+ * Both cut the big block into slabs that are as contiguous in it as memory allows: as many whole slices as fit; with
+ * less memory than a slice, as many whole rows of one slice; and so on. They differ in what they count with:
  *
  *   clustered  whole small blocks: each is touched once, and all jumps happen in the big one
  *   multiple   elements: the big block is touched strictly in order, small ones are returned to as often as needed

@@ -2,16 +2,16 @@
 /*
  * strategy_spill.c - the source once, in order, through a temporary file where memory is short.
  *
- * While the source is read, some target blocks are resident in memory; what belongs to others goes to the temporary file, slice by
- * slice of the source, each group of blocks to its own part of the file. Then each group is read back, and its blocks are
- * written whole. As in a hybrid hash join, only what does not fit goes to disk twice: with a share s of the target resident,
- * 2 + 2 (1 - s) times the array is moved, however the two grids lie.
+ * While the source is read, some target blocks are resident in memory; what belongs to others goes to the temporary
+ * file, slice by slice of the source, each group of blocks to its own part of the file. Then each group is read back,
+ * and its blocks are written whole. As in a hybrid hash join, only what does not fit goes to disk twice: with a share s
+ * of the target resident, 2 + 2 (1 - s) times the array is moved, however the two grids lie.
  *
  *     pass 1: resident blocks     + staging     <= memory
  *     pass 2: blocks of a group   + staging     <= memory, and room for the next group while one is written, where there is
  *
- * spill-lz4 is the same, but stretches are packed: less for the disk, more for the processors. Where they are is then known only
- * when they are written, and noted in a table.
+ * spill-lz4 is the same, but stretches are packed: less for the disk, more for the processors. Where they are is then
+ * known only when they are written, and noted in a table.
  */
 #include "geometry/slices.h"
 #include "plan/plan.h"
@@ -58,8 +58,8 @@ int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan)
                                                                                                       : INT64_MAX / 4;
 }
 
-/* What the first worker's fellows need, of whom there are as many as do no harm: all memory could be filled with blocks, but one alone
-   is slow. */
+/* What the first worker's fellows need, of whom there are as many as do no harm: all memory could be filled with
+   blocks, but one alone is slow. */
 static int64_t room_for_others(const rs_problem *problem, const rs_plan *plan, int64_t memory, int64_t room)
 {
     int64_t block = block_bytes(problem);

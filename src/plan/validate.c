@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * validate.c - a proof that a plan moves every element once, without looking at any: for plans from outside, of any size.
- * check.c proves more (seeks and memory too) by walking, which only small arrays allow.
+ * validate.c - a proof that a plan moves every element once, without looking at any: for plans from outside, of any
+ * size. check.c proves more (seeks and memory too) by walking, which only small arrays allow.
  *
  * What is checked, of what steps.c unrolls:
  *
@@ -13,14 +13,15 @@
  * Why that is enough:
  *
  *   Read once.     By (a) each position along an axis lies in exactly one interval, so each element lies in exactly one
- *                  buffer, the product of its intervals. By (b) the nested loops visit each combination of intervals once.
- *                  Source blocks tile the array too, so the parts of them in a buffer are the buffer, each element once.
- *   Written once.  A unit is a product of intervals as well: along a kept axis those of the target, along the others what the
- *                  buffers cut them into. Both tile the axis, so units tile the array. Along an axis, a unit meets a run of
- *                  buffers, and is written with the buffer that is the last of these along every axis: there is exactly
- *                  one, and by (b) it is visited exactly once.
- *   In time.       Nested loops visit, of the buffers that meet a unit, the one that is last along every axis after all others,
- *                  whatever the order of the loops. So all of a unit has been read when it is written.
+ *                  buffer, the product of its intervals. By (b) the nested loops visit each combination of intervals
+ *                  once. Source blocks tile the array too, so the parts of them in a buffer are the buffer, each
+ *                  element once.
+ *   Written once.  A unit is a product of intervals as well: along a kept axis those of the target, along the others
+ *                  what the buffers cut them into. Both tile the axis, so units tile the array. Along an axis, a unit
+ *                  meets a run of buffers, and is written with the buffer that is the last of these along every axis:
+ *                  there is exactly one, and by (b) it is visited exactly once.
+ *   In time.       Nested loops visit, of the buffers that meet a unit, the one that is last along every axis after all
+ *                  others, whatever the order of the loops. So all of a unit has been read when it is written.
  */
 #include "plan/plan.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * record.c - writes down every call that changes files under a folder, in the order in which they took effect. Loaded with
- * LD_PRELOAD, read by tests/python/powerloss.py:
+ * record.c - writes down every call that changes files under a folder, in the order in which they took effect. Loaded
+ * with LD_PRELOAD, read by tests/python/powerloss.py:
  *
  *     RESPLIT_RECORD_ROOT  the folder
  *     RESPLIT_RECORD_LOG   the log, which lies elsewhere: an `entry`, two paths and data, again and again
  *
- * One lock is held around each call and its entry, so that the log is a total order also when there are threads. Calls that
- * failed changed nothing and are left out. What is not seen (stdio, io_uring) shows as a difference when the log is replayed
- * in full, which every test does, or as another size of a file that is removed. A shared mapping ends the program.
+ * One lock is held around each call and its entry, so that the log is a total order also when there are threads. Calls
+ * that failed changed nothing and are left out. What is not seen (stdio, io_uring) shows as a difference when the log
+ * is replayed in full, which every test does, or as another size of a file that is removed. A shared mapping ends the
+ * program.
  */
 #undef _FORTIFY_SOURCE
 #include "watch.h"

@@ -40,8 +40,8 @@ void watch_die(const char *what);
 void watch_begin(const char *variable);
 
 /*
- * Where `path` is as seen from the open folder `folder` (or AT_FDCWD), relative to the root: "" is the root itself. Returns
- * false when it lies elsewhere. Links are not followed.
+ * Where `path` is as seen from the open folder `folder` (or AT_FDCWD), relative to the root: "" is the root itself.
+ * Returns false when it lies elsewhere. Links are not followed.
  */
 bool watch_path(int folder, const char *path, char inside[PATH_MAX]);
 

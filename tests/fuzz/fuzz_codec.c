@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_codec.c - any bytes as a stored block: the first says of which codec, the next how large the block is. It is refused, or all of the
- * block is filled; what that is can be encoded and decoded again.
+ * fuzz_codec.c - any bytes as a stored block: the first says of which codec, the next how large the block is. It is
+ * refused, or all of the block is filled; what that is can be encoded and decoded again.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_json.c - any text as JSON: refused, or values whose texts lie in one another and are themselves the same JSON. */
+/* fuzz_json.c - any text as JSON: refused, or values whose texts lie in one another and are themselves
+   the same JSON. */
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_minc.c - any text as a dimorder, and any numbers and texts as the attributes that libhdf5 would give us of its axes: axes are named or
- * refused, files are the same as themselves, and what is known of places can be written and read again. libhdf5 is not called.
+ * fuzz_minc.c - any text as a dimorder, and any numbers and texts as the attributes that libhdf5 would give us of its
+ * axes: axes are named or refused, files are the same as themselves, and what is known of places can be written and
+ * read again. libhdf5 is not called.
  */
 #include <assert.h>
 #include <stdint.h>

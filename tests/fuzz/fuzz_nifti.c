@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_nifti.c - any bytes as a NIfTI file, compressed or not: refused, or its header can be made those of pieces, of the other version
- * and of a pair, which are all read again; and pieces belong to the whole.
+ * fuzz_nifti.c - any bytes as a NIfTI file, compressed or not: refused, or its header can be made those of pieces, of
+ * the other version and of a pair, which are all read again; and pieces belong to the whole.
  */
 #include <assert.h>
 #include <stdint.h>

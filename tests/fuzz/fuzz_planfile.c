@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_planfile.c - any text as a plan file: refused, or the same text again when it is written; and for the arrays it describes,
- * refused, or a plan that a walk over every element finds sound.
+ * fuzz_planfile.c - any text as a plan file: refused, or the same text again when it is written; and for the arrays it
+ * describes, refused, or a plan that a walk over every element finds sound.
  */
 #include <assert.h>
 #include <stdint.h>

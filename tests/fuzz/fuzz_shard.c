@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_shard.c - any bytes as a shard: its index is refused, or every block that it names lies in the file. The first byte chooses
- * what a shard is: where the index is, its byte order, its checksum, a shard in a shard.
+ * fuzz_shard.c - any bytes as a shard: its index is refused, or every block that it names lies in the file. The first
+ * byte chooses what a shard is: where the index is, its byte order, its checksum, a shard in a shard.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_space.c - any JSON as the attributes that tell where elements are: refused, or written again, turned and as those of a region, and
- * read back the same. The same for the fields of a NIfTI header, and for an OME-Zarr image.
+ * fuzz_space.c - any JSON as the attributes that tell where elements are: refused, or written again, turned and as
+ * those of a region, and read back the same. The same for the fields of a NIfTI header, and for an OME-Zarr image.
  */
 #include <assert.h>
 #include <math.h>

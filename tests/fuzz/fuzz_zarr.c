@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_zarr.c - any text as metadata of an array: refused, or an array whose own metadata describe the same array, in its own
- * version and, where that can say it, in the other one. The first byte chooses the version.
+ * fuzz_zarr.c - any text as metadata of an array: refused, or an array whose own metadata describe the same array, in
+ * its own version and, where that can say it, in the other one. The first byte chooses the version.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * prop_cost.c - seeks and held memory on axes with many blocks and buffers, where cost.c and held.c look at one period only,
- * against a walk over every element (support/plan_check.c). Regions of interest, mixed orders; no files.
+ * prop_cost.c - seeks and held memory on axes with many blocks and buffers, where cost.c and held.c look at one period
+ * only, against a walk over every element (support/plan_check.c). Regions of interest, mixed orders; no files.
  */
 #include "support/plan_check.h"
 #include "support/problems.h"

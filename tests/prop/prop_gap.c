@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * prop_gap.c - what nested loops cost. On tiny arrays, every list of cuts and every set of kept axes is combined with the best
- * of all orders in which buffers can be visited (a minimax over sets of buffers, not over loops), and compared with `best`,
- * whose buffers are visited by nested loops. Memory is in elements: the buffer just read and the leftovers.
+ * prop_gap.c - what nested loops cost. On tiny arrays, every list of cuts and every set of kept axes is combined with
+ * the best of all orders in which buffers can be visited (a minimax over sets of buffers, not over loops), and compared
+ * with `best`, whose buffers are visited by nested loops. Memory is in elements: the buffer just read and the
+ * leftovers.
  *
  * Prints the gap that docs/algorithm.md reports; fails only if loops beat all orders, which cannot be.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * prop_partition.c - random problems divided into partitions, against a walk over every element: partitions cover the target once,
- * begin and end at borders of files, read what they say they read, have about equal shares, and their fingerprints add up. The
- * plan of each is proved by support/plan_check.c.
+ * prop_partition.c - random problems divided into partitions, against a walk over every element: partitions cover the
+ * target once, begin and end at borders of files, read what they say they read, have about equal shares, and their
+ * fingerprints add up. The plan of each is proved by support/plan_check.c.
  */
 #include "geometry/fingerprint.h"
 #include "support/plan_check.h"

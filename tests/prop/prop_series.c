@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * prop_series.c - maps to series, blocks atomic on both sides: the case that costs the usual tools six to ten thousand times
- * the array. Planned at full size (8760 x 721 x 1440 at 1 GiB), and run on a tenth of it in each of time, and half of it in
- * space, with the same ratio of array to memory: 876 x 360 x 720 at 28 MiB.
+ * prop_series.c - maps to series, blocks atomic on both sides: the case that costs the usual tools six to ten thousand
+ * times the array. Planned at full size (8760 x 721 x 1440 at 1 GiB), and run on a tenth of it in each of time, and
+ * half of it in space, with the same ratio of array to memory: 876 x 360 x 720 at 28 MiB.
  *
  *     RESPLIT_SERIES=10 prop_series        a tenth of the length of the run, when there is no room for 2 GB
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan_check.c - an independent proof that a plan does what it says. Walks every step and every element, with two bits for
- * each: was it read, was it written. Shares no arithmetic with cost.c: runs are counted by looking for gaps.
+ * plan_check.c - an independent proof that a plan does what it says. Walks every step and every element, with two bits
+ * for each: was it read, was it written. Shares no arithmetic with cost.c: runs are counted by looking for gaps.
  */
 #include "support/plan_check.h"
 
@@ -165,8 +165,8 @@ static int64_t count_groups(const rs_problem *problem, const rs_plan *plan, cons
     return n;
 }
 
-/* The source is read once and every target block written once, in the order of their numbers; what is not resident goes through
-   the temporary file, and comes back in the same stretches. */
+/* The source is read once and every target block written once, in the order of their numbers; what is not resident goes
+   through the temporary file, and comes back in the same stretches. */
 static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
     int64_t temp = 0, stretches = 0, written = 0, read = 0, wrong = 0, opened = 0;

@@ -19,8 +19,8 @@
 
 #include "base/apart.h"
 
-/* Their allocators may be locked by another thread when a child is made, and are then locked in it for ever; and what they say is
-   to be seen. */
+/* Their allocators may be locked by another thread when a child is made, and are then locked in it for ever; and what
+   they say is to be seen. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_array.c - arrays in the caller's memory, as sources and as targets. Every element holds a number made from its position, so
- * that where it ends up can be checked without another array.
+ * test_array.c - arrays in the caller's memory, as sources and as targets. Every element holds a number made from its
+ * position, so that where it ends up can be checked without another array.
  */
 #include "resplit.h"
 #include "unit/files.h"

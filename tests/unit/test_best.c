@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_best.c - the search: never worse than any strategy, as good as an enumeration of everything on small problems, and at
- * least as good as what a smaller search found on the papers' configurations.
+ * test_best.c - the search: never worse than any strategy, as good as an enumeration of everything on small problems,
+ * and at least as good as what a smaller search found on the papers' configurations.
  */
 #include "support/plan_check.h"
 #include "plan/device.h"
@@ -60,7 +60,8 @@ static void set_cuts(int64_t extent, int bits, int64_t *cuts, int64_t *n)
     }
 }
 
-/* Every loop order and every set of kept axes for the cuts at hand, each asked whether it fits, by the plan's own rule. */
+/* Every loop order and every set of kept axes for the cuts at hand, each asked whether it fits, by the
+   plan's own rule. */
 static void try_orders(everything *e, rs_plan *plan)
 {
     static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_budget.c - blocks of any sizes in any order: none overlaps another, and memory stays below the limit, however it is cut up. */
+/* test_budget.c - blocks of any sizes in any order: none overlaps another, and memory stays below the limit, however it
+   is cut up. */
 #include "base/arena.h"
 #include "base/budget.h"
 

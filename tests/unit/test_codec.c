@@ -2,8 +2,8 @@
 /*
  * test_codec.c - codecs: what they make of bytes, what they refuse, and that damage is never more than an error.
  *
- * What numcodecs wrote (fixtures beside the checkout, or where RESPLIT_FIXTURES points) must be read, and written again byte for byte
- * where the library decides nothing. Sums are compared with published values.
+ * What numcodecs wrote (fixtures beside the checkout, or where RESPLIT_FIXTURES points) must be read, and written again
+ * byte for byte where the library decides nothing. Sums are compared with published values.
  *
  * usage: test_codec           runs the tests
  *        test_codec serve     encodes and decodes what comes from standard input: see tests/python/test_codecs.py
@@ -789,8 +789,9 @@ static void what_numcodecs_wrote_is_read_and_written_again(void **state)
 /* ---- For other programs ------------------------------------------------------------------------ */
 
 /*
- * Requests, until the input ends: "encode 2 u2< N JSON DATA\n", that is direction, version, element, bytes of elements, bytes of the JSON
- * array of codecs, bytes of data, then both. Answers: "ok N\n" and N bytes, or "error CODE SENTENCE\n".
+ * Requests, until the input ends: "encode 2 u2< N JSON DATA\n", that is direction, version, element, bytes of elements,
+ * bytes of the JSON array of codecs, bytes of data, then both. Answers: "ok N\n" and N bytes, or "error CODE
+ * SENTENCE\n".
  */
 static int serve(void)
 {

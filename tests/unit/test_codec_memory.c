@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_codec_memory.c - a coder allocates no more than it said, also inside of the libraries, and no more stack than a worker has.
+ * test_codec_memory.c - a coder allocates no more than it said, also inside of the libraries, and no more stack than a
+ * worker has.
  *
- * This program has its own malloc, which every library is bound to: it counts what is in use. Sanitizers want that place for
- * themselves; then there is nothing to test.
+ * This program has its own malloc, which every library is bound to: it counts what is in use. Sanitizers want that
+ * place for themselves; then there is nothing to test.
  */
 #include "files.h"
 

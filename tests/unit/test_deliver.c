@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_deliver.c - blocks that are handed to the caller: all of them, once, by several workers; and when it does not want them. */
+/* test_deliver.c - blocks that are handed to the caller: all of them, once, by several workers; and when it does
+   not want them. */
 #include "unit/files.h"
 
 enum { ROWS = 96, COLUMNS = 160, BLOCK = 32 };

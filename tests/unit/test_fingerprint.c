@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_fingerprint.c - fingerprints of boxes, against the formula of docs/fingerprint.md written out element by element.
+ * test_fingerprint.c - fingerprints of boxes, against the formula of docs/fingerprint.md written out element by
+ * element.
  */
 #include "geometry/fingerprint.h"
 
@@ -192,8 +193,8 @@ static void boxes_give_what_the_formula_gives(void **state_)
 }
 
 /*
- * Shapes that go through each way of taking a box, with each kernel: rows that are long, short, inside a word, between two
- * words; columns, whole and in words that are put together. Memory ends where the box does.
+ * Shapes that go through each way of taking a box, with each kernel: rows that are long, short, inside a word, between
+ * two words; columns, whole and in words that are put together. Memory ends where the box does.
  */
 static void every_way_of_walking_gives_the_same(void **state_)
 {

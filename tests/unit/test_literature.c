@@ -2,8 +2,9 @@
 /*
  * test_literature.c - the counts that the papers and their repositories published, computed by our planner.
  *
- * Sources: Hayot-Sasson et al. 2017 (BigBrain), the 3500^3 and 8000^3 configurations of August 2020, the twelve cases of
- * October 2020 and the twelve that were written down and never run. A seek is a contiguous run (docs/algorithm.md, section 1).
+ * Sources: Hayot-Sasson et al. 2017 (BigBrain), the 3500^3 and 8000^3 configurations of August 2020, the twelve cases
+ * of October 2020 and the twelve that were written down and never run. A seek is a contiguous run (docs/algorithm.md,
+ * section 1).
  */
 #include "support/problems.h"
 
@@ -251,9 +252,9 @@ static int64_t memory_for_slices(const rs_problem *problem, int64_t slices)
 }
 
 /*
- * "it can also be used to split and merge data with the same behavior than the multiple strategy": the buffers are the same,
- * and so are the seeks where memory is a whole number of slices and nothing more: a last slab as long as the others. Where
- * it is shorter, keep uses what it leaves free to keep leftovers, and is better.
+ * "it can also be used to split and merge data with the same behavior than the multiple strategy": the buffers are the
+ * same, and so are the seeks where memory is a whole number of slices and nothing more: a last slab as long as the
+ * others. Where it is shorter, keep uses what it leaves free to keep leftovers, and is better.
  */
 static void keep_is_multiple_for_a_split_or_a_merge(void **state)
 {

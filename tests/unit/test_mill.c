@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_mill.c - everything that is handed in is done once, by no more threads than there are millers, each with a number of its own, before
-   its owner goes on. */
+/* test_mill.c - everything that is handed in is done once, by no more threads than there are millers, each with a
+   number of its own, before its owner goes on. */
 #include "base/mill.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_nifti.c - NIfTI headers as bytes: what is read of them, and what becomes of them in a piece. Offsets of fields are those of
- * nifti1.h and nifti2.h; positions were computed by hand for rotations by quarters and halves of a turn.
+ * test_nifti.c - NIfTI headers as bytes: what is read of them, and what becomes of them in a piece. Offsets of fields
+ * are those of nifti1.h and nifti2.h; positions were computed by hand for rotations by quarters and halves of a turn.
  */
 #include "files.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_together.c - several long writes at once, made by whoever comes: every byte arrives once, and a failure finds its owner. */
+/* test_together.c - several long writes at once, made by whoever comes: every byte arrives once, and a failure
+   finds its owner. */
 #include "engine/together.h"
 
 #include <errno.h>

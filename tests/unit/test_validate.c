@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_validate.c - the proof without a walk, against the proof by a walk: what one accepts, the other must find sound, whatever
- * plan it is; and what is not a plan is refused, however large its numbers.
+ * test_validate.c - the proof without a walk, against the proof by a walk: what one accepts, the other must find sound,
+ * whatever plan it is; and what is not a plan is refused, however large its numbers.
  */
 #include "support/plan_check.h"
 #include "support/problems.h"
@@ -40,7 +40,8 @@ static rs_problem random_problem(void)
     return problem;
 }
 
-/* Cuts that are sometimes sound: mostly increasing, mostly from 0 to the extent, now and then an even axis that is off. */
+/* Cuts that are sometimes sound: mostly increasing, mostly from 0 to the extent, now and then an even axis
+   that is off. */
 static rs_axis random_axis(int64_t extent, int64_t *cuts)
 {
     if (random_in(0, 2) == 0) {
@@ -185,7 +186,8 @@ static void wrong_loops_and_kept_axes_are_refused(void **unused)
     rs_problem_release(&problem);
 }
 
-/* An array without elements may have any number of buffers along its other axes: their product must still be a number. */
+/* An array without elements may have any number of buffers along its other axes: their product must still
+   be a number. */
 static void more_buffers_than_can_be_counted_are_refused(void **unused)
 {
     int64_t shape[] = {INT64_C(1) << 31, INT64_C(1) << 31, INT64_C(1) << 31, 0};

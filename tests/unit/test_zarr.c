@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_zarr.c - metadata of Zarr arrays and groups. Expected values follow from the specifications (zarr-specs, zarr-extensions), from
- * IEEE 754 by hand, or are what zarr-python 3 writes.
+ * test_zarr.c - metadata of Zarr arrays and groups. Expected values follow from the specifications (zarr-specs,
+ * zarr-extensions), from IEEE 754 by hand, or are what zarr-python 3 writes.
  */
 #include "files.h"
 
