@@ -144,6 +144,7 @@ static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error
     worker->run = run;
     RS_TRY(begin_job(run, &worker->job, err));
     RS_TRY(rs_io_start(&worker->io, io_of(run), err));
+    run->io_name = run->io_name != NULL ? run->io_name : worker->io.backend->name; /* the first one's */
     worker->io.shedding = &run->shedding;
     worker->io.gate = workers_compute(run) ? &run->gate : NULL;
     for (int i = 0; i < run->plan->n_staging; i++) {
@@ -185,7 +186,6 @@ resplit_status rs_run_begin(rs_run *run, resplit_error *err)
     for (int i = 0; i < run->n_workers; i++) {
         RS_TRY(begin_worker(run, &run->workers[i], err));
     }
-    run->io_name = run->workers[0].io.backend->name;
     return RESPLIT_OK;
 }
 
