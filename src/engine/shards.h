@@ -2,7 +2,7 @@
 /*
  * shards.h - files that hold several blocks, written as blocks become ready, in any order.
  *
- *     shard:   [block 7][block 0][block 3] ...        appended, each where the one before it ended
+ *     shard:   [block 7][block 0][block 3] ...        appended, each behind the one before it
  *     index:   offset and bytes of every block of every shard, in one file of the part
  *
  * When all blocks are written, each shard gets its own index, from that file. So no shard is ever held in memory, and
