@@ -58,8 +58,8 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
 {
     job->most_touched = run->plan->n_workers > 1 ? RS_TOUCHED_MANY : RS_TOUCHED;
     job->touched = calloc((size_t)job->most_touched, sizeof *job->touched);
-    job->group_at = calloc((size_t)rs_max(1, run->plan->spill.n_groups), sizeof *job->group_at);
-    return job->touched != NULL && job->group_at != NULL
+    job->left = calloc((size_t)rs_max(1, run->plan->spill.n_groups), sizeof *job->left);
+    return job->touched != NULL && job->left != NULL
                ? RESPLIT_OK
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);
 }
@@ -208,7 +208,7 @@ void rs_run_end(rs_run *run)
         add_losses(&run->losses, &run->workers[i].losses);
         rs_io_stop(&run->workers[i].io);
         free(run->workers[i].job.touched);
-        free(run->workers[i].job.group_at);
+        free(run->workers[i].job.left);
         for (int k = 0; k < run->plan->n_staging; k++) {
             rs_budget_release(run->budget, run->workers[i].staging[k], run->plan->staging_bytes);
         }
@@ -219,7 +219,7 @@ void rs_run_end(rs_run *run)
             rs_budget_peak(run->budget) + rs_plan_beside(run->problem, run->plan, (int)rs_max(1, run->n_workers));
     }
     free(run->next.touched);
-    free(run->next.group_at);
+    free(run->next.left);
     free(run->workers);
     free(run->outgoing);
     rs_budget_free(run->budget);

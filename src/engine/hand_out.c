@@ -289,9 +289,9 @@ static void copy_job(rs_job *to, const rs_job *from)
     to->touched = own.touched;
     to->most_touched = own.most_touched;
     to->n_touched = (int)rs_min(from->n_touched, own.most_touched);
-    to->group_at = own.group_at;
+    to->left = own.left;
     if (from->n_groups > 0) {
-        memcpy(to->group_at, from->group_at, (size_t)from->n_groups * sizeof *to->group_at);
+        memcpy(to->left, from->left, (size_t)from->n_groups * sizeof *to->left);
     }
     memcpy(to->touched, from->touched, (size_t)to->n_touched * sizeof *to->touched);
 }

@@ -17,26 +17,56 @@ enum {
     LONG = 512 << 10, /* bytes that a disk is given on their own */
 };
 
+/* What is done is told when all that is waited for is done, to the one thread that uses the ring. Else a worker wakes up
+   for each transfer. Kernels before 6.1 do not know it. */
+#ifdef IORING_SETUP_DEFER_TASKRUN
+#define AT_ONCE (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED)
+#else
+#define AT_ONCE 0
+#endif
+
+typedef struct state {
+    struct io_uring ring;
+    bool asleep; /* the thread that wakes it up is the one that uses it: not the one that makes it */
+} state;
+
+/* Minus errno. By its number: not every liburing has the function for it. */
+static int wake(struct io_uring *ring)
+{
+#ifdef IORING_SETUP_DEFER_TASKRUN
+    return io_uring_register((unsigned)ring->ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+#else
+    (void)ring;
+    return 0;
+#endif
+}
+
 static int start(rs_io *io)
 {
-    struct io_uring *ring = calloc(1, sizeof *ring);
-    if (ring == NULL) {
+    state *s = calloc(1, sizeof *s);
+    const unsigned depth = 2 * RS_IO_DEPTH; /* the transfers of a call, and what asks them back */
+    if (s == NULL) {
         return ENOMEM;
     }
-    int code = -io_uring_queue_init(2 * RS_IO_DEPTH, ring, 0); /* the transfers of a call, and what asks them back */
+    s->asleep = AT_ONCE != 0;
+    int code = -io_uring_queue_init(depth, &s->ring, AT_ONCE);
+    if (code == EINVAL && s->asleep) {
+        s->asleep = false;
+        code = -io_uring_queue_init(depth, &s->ring, 0);
+    }
     if (code != 0) {
-        free(ring);
+        free(s);
         return code;
     }
-    io->state = ring;
+    io->state = s;
     return 0;
 }
 
 static void stop(rs_io *io)
 {
-    struct io_uring *ring = io->state;
-    io_uring_queue_exit(ring);
-    free(ring);
+    state *s = io->state;
+    io_uring_queue_exit(&s->ring);
+    free(s);
 }
 
 /* What a transfer still has to do, kept in the transfer itself. */
@@ -103,27 +133,37 @@ static void ask_back(struct io_uring *ring, rs_transfer *list, int n, const bool
     (void)io_uring_submit(ring); /* now: left for later, they would ask back the transfers of another call */
 }
 
-static void submit_and_wait(struct io_uring *ring, rs_transfer *list, int n, const bool *is_done)
+/* For all that is under way. */
+static void submit_and_wait(struct io_uring *ring, rs_transfer *list, int n, const bool *is_done, int under_way)
 {
     struct __kernel_timespec patience = {.tv_sec = PATIENCE};
     struct io_uring_cqe *cqe;
-    int code = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &patience, NULL);
-    if (code == -ETIME) {
+    int code = io_uring_submit_and_wait_timeout(ring, &cqe, (unsigned)under_way, &patience, NULL);
+    if (code == -ETIME && io_uring_cq_ready(ring) == 0) {
         ask_back(ring, list, n, is_done);
-    } else if (code < 0 && code != -EINTR && code != -EAGAIN && code != -EBUSY) {
+    } else if (code < 0 && code != -ETIME && code != -EINTR && code != -EAGAIN && code != -EBUSY) {
         abort(); /* the kernel holds our memory and cannot be asked any more */
     }
 }
 
 static int move(rs_io *io, rs_transfer *list, int n, int *failed)
 {
-    struct io_uring *ring = io->state;
+    state *s = io->state;
+    struct io_uring *ring = &s->ring;
     struct io_uring_cqe *cqe;
     bool is_done[RS_IO_DEPTH] = {false};
     int under_way = n, first = 0;
+    if (s->asleep) {
+        first = -wake(ring);
+        *failed = 0;
+        if (first != 0) {
+            return first;
+        }
+        s->asleep = false;
+    }
     begin(ring, list, n);
     while (under_way > 0) {
-        submit_and_wait(ring, list, n, is_done);
+        submit_and_wait(ring, list, n, is_done, under_way);
         while (io_uring_peek_cqe(ring, &cqe) == 0) {
             rs_transfer *t = io_uring_cqe_get_data(cqe);
             int result = cqe->res, why = 0, ignored;

@@ -138,12 +138,16 @@ static resplit_status read_straight(rs_worker *worker, const rs_block_file *file
     return rs_file_read_box(&worker->io, file, &worker->job.slice, place, &data, &worker->job.cursor, err);
 }
 
-static uint64_t sum_slice(const rs_worker *worker, char *place)
+static rs_view view_of_slice(const rs_worker *worker, char *data)
 {
     const rs_problem *problem = worker->run->problem;
-    const rs_box *slice = &worker->job.slice;
-    rs_view view = rs_view_of(problem->ndim, problem->source.order, slice, problem->itemsize, place);
-    return sum_up(worker->run, slice, &view);
+    return rs_view_of(problem->ndim, problem->source.order, &worker->job.slice, problem->itemsize, data);
+}
+
+static uint64_t sum_slice(const rs_worker *worker, char *place)
+{
+    rs_view view = view_of_slice(worker, place);
+    return sum_up(worker->run, &worker->job.slice, &view);
 }
 
 /* Of a block that is missing. It counts as if it were read. */
@@ -176,14 +180,23 @@ static void take_in(rs_worker *worker, char *data, void *payload)
     }
 }
 
-/* And to the temporary file. */
-static resplit_status leave_out(rs_worker *worker, char *data, uint64_t *fingerprint, resplit_error *err)
+/* And for the temporary file. Who has decoded it does both, while it is in a cache of its own: workers would have to
+   take every line from there. */
+static void take_in_decoded(rs_worker *worker, char *data, void *payload)
 {
-    const rs_run *run = worker->run;
-    const rs_job *job = &worker->job;
-    rs_view view =
-        rs_view_of(run->problem->ndim, run->problem->source.order, &job->slice, run->problem->itemsize, data);
-    return rs_spill_out(worker, &view, rs_run_is_resumed(run), fingerprint, err);
+    arrival *a = payload;
+    take_in(worker, data, payload);
+    if (worker->job.n_groups > 0) {
+        rs_view view = view_of_slice(worker, data);
+        rs_spill_gather(worker, &view, rs_run_is_resumed(worker->run), &a->fingerprint);
+    }
+}
+
+static resplit_status leave_out(rs_worker *worker, char *data, bool gathered, uint64_t *fingerprint,
+                                resplit_error *err)
+{
+    rs_view view = view_of_slice(worker, data);
+    return rs_spill_out(worker, gathered ? NULL : &view, rs_run_is_resumed(worker->run), fingerprint, err);
 }
 
 /* What a slice left for a group: its blocks' pieces, one after the other. */
@@ -241,7 +254,7 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     resplit_status rc =
         stream != NULL
             ? rs_stream_read(stream, job->turn, &file, &job->slice, place != NULL ? place : data, &job->cursor, err)
-        : encoded      ? rs_block_read(worker, RS_OF_SOURCE, &file, data, place, take_in, &a, &data, &job->cursor, err)
+        : encoded      ? rs_block_read(worker, RS_OF_SOURCE, &file, data, place, take_in_decoded, &a, &data, &job->cursor, err)
         : file.missing ? fill_slice(worker, place, &data)
         : place != NULL
             ? read_straight(worker, &file, place, err)
@@ -251,7 +264,7 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
         take_in(worker, data, &a);
     }
     *fingerprint = a.fingerprint;
-    return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, fingerprint, err) : rc;
+    return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, encoded, fingerprint, err) : rc;
 }
 
 /* Returns a group that nobody needs any more, or -1. With the lock. Units of what could not be read wait for ever:

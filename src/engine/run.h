@@ -60,6 +60,11 @@ typedef struct rs_touch {
     rs_piece *piece;
 } rs_touch;
 
+/* What a slice leaves for a group, and where in the temporary file that goes. */
+typedef struct rs_left {
+    int64_t at, bytes;
+} rs_left;
+
 /* One thing to do. */
 typedef struct rs_job {
     enum { RS_JOB_READ, RS_JOB_WRITE, RS_JOB_HELP } kind;
@@ -73,9 +78,10 @@ typedef struct rs_job {
     rs_stint stint;        /* HELP: of another worker's write */
     int n_touched, most_touched;
     rs_touch *touched; /* READ: by the target's blocks in their order; kept from job to job */
-    /* Of a spill. The source: groups from the first that a slice has something of, and where that goes; owned, kept. A
-       group: where it is in the temporary file. */
-    int64_t first_group, n_groups, *group_at;
+    /* Of a spill. The source: groups from the first that a slice has something of; owned, kept. A group: where it is in
+       the temporary file. */
+    int64_t first_group, n_groups;
+    rs_left *left;
     int64_t temp_at, temp_bytes;
 } rs_job;
 
@@ -250,7 +256,11 @@ int64_t rs_spill_end(rs_run *run, const rs_job *job);
 /* Of a stone, where stretches are packed. */
 resplit_status rs_spill_coders(const rs_run *run, rs_stone *stone, resplit_error *err);
 
-/* Without it. What of the slice belongs to groups goes to the file; adds up its fingerprint, if `sum`. */
+/* Without it. What of a decoded slice belongs to groups is put together in staging, by who decoded it; adds up its
+   fingerprint, if `sum`. */
+void rs_spill_gather(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint);
+
+/* It goes to the file. NULL: it has been gathered; else it is, as much at a time as there is room for. */
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
                             resplit_error *err);
 

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 enum {
-    LONG_STRETCH = 64 << 10,
     PART = 1 << 20,
     OVERHEAD = 64, /* of a stretch that cannot be packed */
 };
@@ -83,9 +82,10 @@ void rs_spill_leave(rs_run *run, rs_job *job, int64_t group, int64_t bytes)
     while (job->first_group + job->n_groups <= group) { /* groups between have nothing of this slice */
         int64_t *next = &s->next[job->first_group + job->n_groups];
         *next = round_up(s, *next);
-        job->group_at[job->n_groups++] = *next;
+        job->left[job->n_groups++] = (rs_left){.at = *next};
     }
     s->next[group] += bytes;
+    job->left[group - job->first_group].bytes += bytes;
 }
 
 void rs_spill_turn(rs_run *run)
@@ -200,22 +200,6 @@ static resplit_status add(rs_worker *worker, batch *b, bool write, char *memory,
     return RESPLIT_OK;
 }
 
-/* What of a slice goes to the file: stretch after stretch is put together in staging, and written with others. */
-typedef struct gathering {
-    batch batch;
-    char *free;    /* staging from here on */
-    char *packed;  /* the same of the third area */
-    int64_t group; /* of the stretch at hand; -1: none */
-    char *bytes;   /* and what it has */
-    int64_t n;
-    int64_t left; /* bytes of the slice that may still come */
-} gathering;
-
-static int64_t room_in(const rs_worker *worker, int area, const char *from)
-{
-    return worker->staging[area] + worker->run->plan->staging_bytes - from;
-}
-
 /* A stretch that is packed, or unpacked, and the outcome. */
 typedef struct packing {
     const rs_stone *stones;
@@ -241,96 +225,125 @@ static void unpack(void *what, int by)
     p->rc = rs_decode(unpacker, p->in, p->n_in, p->out, p->err);
 }
 
-/* Behind what its group has. */
-static resplit_status pack_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
+/* Behind what its group has. `place`: where in the third area, which is full of what the batch has before that. */
+static resplit_status pack_stretch(rs_worker *worker, batch *b, int64_t group, char *bytes, int64_t n, char **place,
+                                   resplit_error *err)
 {
     rs_run *run = worker->run;
     rs_spilling *s = run->spilling;
-    stretch *place = stretch_of(run, &worker->job.step, group);
-    int64_t most = round_up(s, rs_chain_bound(&s->chain, g->n));
-    if (room_in(worker, 2, g->packed) < most) {
-        RS_TRY(flush(worker, &g->batch, err));
-        g->packed = worker->staging[2];
+    stretch *noted = stretch_of(run, &worker->job.step, group);
+    const char *end = worker->staging[2] + run->plan->staging_bytes;
+    int64_t most = round_up(s, rs_chain_bound(&s->chain, n));
+    if (end - *place < most) {
+        RS_TRY(flush(worker, b, err));
+        *place = worker->staging[2];
     }
-    if (room_in(worker, 2, g->packed) < most) {
+    if (end - *place < most) {
         return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for %lld packed ones",
                        (long long)run->plan->staging_bytes, (long long)most);
     }
-    packing p = {.stones = run->stones, .in = g->bytes, .n_in = g->n, .out = g->packed, .err = err};
+    packing p = {.stones = run->stones, .in = bytes, .n_in = n, .out = *place, .err = err};
     rs_run_compute(worker, pack, &p);
     RS_TRY(p.rc);
-    place->n = p.n_out;
+    noted->n = p.n_out;
     (void)pthread_mutex_lock(&run->lock);
-    place->at = s->end[group];
-    s->end[group] += round_up(s, place->n);
+    noted->at = s->end[group];
+    s->end[group] += round_up(s, noted->n);
     (void)pthread_mutex_unlock(&run->lock);
-    char *bytes = g->packed;
-    g->packed += round_up(s, place->n);
-    return add(worker, &g->batch, true, bytes, place->n, place->at, err);
+    *place += round_up(s, noted->n);
+    return add(worker, b, true, p.out, noted->n, noted->at, err);
 }
 
-static resplit_status end_stretch(rs_worker *worker, gathering *g, resplit_error *err)
+/* Of a stretch in the second area. Packed, it leaves that before it is written. */
+static int64_t bytes_between(const rs_run *run, const rs_left *left)
+{
+    return run->plan->spill.packed ? left->bytes : round_up(run->spilling, left->bytes);
+}
+
+/* How far the groups from one on fit the second area together. */
+static int64_t fit(const rs_worker *worker, int64_t from)
 {
     const rs_job *job = &worker->job;
-    int64_t group = g->group;
-    if (group < 0) {
-        return RESPLIT_OK;
+    int64_t to = from, room = worker->run->plan->staging_bytes;
+    while (to < job->n_groups && (room -= bytes_between(worker->run, &job->left[to])) >= 0) {
+        to++;
     }
-    worker->spilled.seeks++;
-    worker->spilled.bytes += g->n;
-    g->left -= g->n;
-    g->group = -1;
-    if (worker->run->plan->spill.packed) {
-        return pack_stretch(worker, g, group, err); /* its bytes are free again */
-    }
-    g->free = g->bytes + round_up(worker->run->spilling, g->n);
-    return add(worker, &g->batch, true, g->bytes, g->n, job->group_at[group - job->first_group], err);
+    return to;
 }
 
-static resplit_status begin_stretch(rs_worker *worker, gathering *g, int64_t group, resplit_error *err)
-{
-    if (room_in(worker, 1, g->free) < round_up(worker->run->spilling, g->left)) {
-        RS_TRY(flush(worker, &g->batch, err));
-        g->free = worker->staging[1];
-    }
-    g->group = group;
-    g->bytes = g->free;
-    g->n = 0;
-    return RESPLIT_OK;
-}
-
-resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
-                            resplit_error *err)
+/* Stretch behind stretch into the second area: those of the groups [from, to), counted from the slice's first. */
+static void gather(rs_worker *worker, const rs_view *slice, int64_t from, int64_t to, bool sum, uint64_t *fingerprint)
 {
     const rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
     const rs_job *job = &worker->job;
-    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    gathering g = {.free = worker->staging[1], .packed = worker->staging[2], .group = -1};
-    g.left = rs_box_volume(problem->ndim, &job->wanted) * problem->itemsize;
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM], at_group = from;
+    char *begin = worker->staging[1], *at = begin;
     rs_layout_range(&problem->target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     do {
-        int64_t number = rs_layout_block_number(&problem->target, index), group = rs_spill_group(run->plan, number);
+        int64_t number = rs_layout_block_number(&problem->target, index);
+        int64_t group = rs_spill_group(run->plan, number) - job->first_group;
         rs_box common;
-        if (group < 0) {
+        if (group < from || group >= to) {
             continue;
         }
-        if (group != g.group) {
-            RS_TRY(end_stretch(worker, &g, err));
-            RS_TRY(begin_stretch(worker, &g, group, err));
+        while (at_group < group) {
+            begin += bytes_between(run, &job->left[at_group++]);
+            at = begin;
         }
         int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
-        rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, g.bytes + g.n);
+        rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, at);
         rs_view_copy(problem->ndim, problem->itemsize, &common, &place, slice);
-        g.n += volume * problem->itemsize;
+        at += volume * problem->itemsize;
         if (sum && !rs_time_before((rs_time){0, number}, run->resumed.now)) { /* what is written counts as read */
             *fingerprint =
                 rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &place));
         }
     } while (rs_index_next(problem->ndim, lo, hi, index));
-    RS_TRY(end_stretch(worker, &g, err));
-    return flush(worker, &g.batch, err);
+}
+
+void rs_spill_gather(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint)
+{
+    gather(worker, slice, 0, fit(worker, 0), sum, fingerprint);
+}
+
+/* What was gathered, group by group. */
+static resplit_status write_out(rs_worker *worker, int64_t from, int64_t to, resplit_error *err)
+{
+    const rs_job *job = &worker->job;
+    bool packed = worker->run->plan->spill.packed;
+    char *bytes = worker->staging[1], *place = worker->staging[2];
+    batch b = {.n = 0};
+    for (int64_t g = from; g < to; g++) {
+        const rs_left *left = &job->left[g];
+        if (left->bytes > 0) {
+            worker->spilled.seeks++;
+            worker->spilled.bytes += left->bytes;
+            RS_TRY(packed ? pack_stretch(worker, &b, job->first_group + g, bytes, left->bytes, &place, err)
+                          : add(worker, &b, true, bytes, left->bytes, left->at, err));
+        }
+        bytes += bytes_between(worker->run, left);
+    }
+    return flush(worker, &b, err);
+}
+
+resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
+                            resplit_error *err)
+{
+    const rs_job *job = &worker->job;
+    for (int64_t to, from = 0; from < job->n_groups; from = to) {
+        to = fit(worker, from);
+        if (to == from || (slice == NULL && to < job->n_groups)) {
+            return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for what a slice leaves",
+                           (long long)worker->run->plan->staging_bytes);
+        }
+        if (slice != NULL) {
+            gather(worker, slice, from, to, sum, fingerprint);
+        }
+        RS_TRY(write_out(worker, from, to, err));
+    }
+    return RESPLIT_OK;
 }
 
 /* Where what is to be spilled was put together, of which there is nothing any more. Packed stretches lie where there
@@ -468,12 +481,19 @@ static resplit_status make_groups(rs_run *run, resplit_error *err)
     return run->plan->spill.packed ? rs_chain_for_temp(&element, &s->chain, err) : RESPLIT_OK;
 }
 
+/* Do stretches get whole sectors? Those of a decoded slice have to fit staging, all of them. */
+static bool takes_sectors(const rs_run *run)
+{
+    const rs_spill *spill = &run->plan->spill;
+    int64_t bytes = run->plan->predicted.temp_bytes / rs_max(1, spill->n_stretches);
+    int64_t slice = run->source->encoded ? rs_layout_longest(&run->problem->source) * run->problem->itemsize : 0;
+    return run->sources.direct != RS_DIRECT_OFF && bytes >= RS_LONG_STRETCH
+           && slice + spill->most_left * RS_SECTOR <= run->plan->staging_bytes;
+}
+
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)
 {
-    const rs_spill *plan = &run->plan->spill;
-    int64_t stretch_bytes = run->plan->predicted.temp_bytes / rs_max(1, plan->n_stretches);
-    bool sectors = run->sources.direct != RS_DIRECT_OFF && stretch_bytes >= LONG_STRETCH;
-    rs_spilling s = {.fd = -1, .direct = -1, .grain = sectors ? RS_SECTOR : 1};
+    rs_spilling s = {.fd = -1, .direct = -1, .grain = takes_sectors(run) ? RS_SECTOR : 1};
     run->spilling = &s;
     resplit_status rc = make_groups(run, err);
     if (rc == RESPLIT_OK) {

@@ -239,7 +239,7 @@ int rs_plan_stones(const rs_plan *plan, int n_workers)
 /* Elements that are used by who decodes, or made by who encodes, and by nobody else. */
 static bool passes_through(const rs_plan *plan)
 {
-    return plan->kind == RS_PLAN_BUFFERS && plan->n_staging == 1;
+    return plan->kind == RS_PLAN_SPILL || (plan->kind == RS_PLAN_BUFFERS && plan->n_staging == 1);
 }
 
 int64_t rs_plan_area_bytes(const rs_problem *problem, const rs_plan *plan)
@@ -269,7 +269,8 @@ static int64_t stones_bytes(const rs_problem *problem, const rs_plan *plan, int6
 /* A staging area of a worker, at its least. */
 static int64_t least_area(const rs_problem *problem, const rs_plan *plan)
 {
-    return rs_max(RS_LEAST_STAGING, rs_problem_staging(problem, !passes_through(plan)));
+    int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem, !passes_through(plan)));
+    return plan->kind == RS_PLAN_SPILL ? rs_max(least, rs_spill_area_bytes(problem)) : least;
 }
 
 /* Of one worker: its areas, its stone, and its streams. */

@@ -38,6 +38,7 @@ typedef struct rs_spill {
     int64_t n_groups;
     int64_t n_slices;    /* in which the source is read */
     int64_t n_stretches; /* of the temporary file: what of one slice belongs to one group */
+    int64_t most_left;   /* of these one slice has, at most */
     bool packed;         /* stretches are compressed */
 } rs_spill;
 
@@ -202,6 +203,10 @@ int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan);
 /* The group that target block `number` is spilled with; -1: it is resident. */
 int64_t rs_spill_group(const rs_plan *plan, int64_t number);
 
+/* A staging area in which all is put together that a decoded slice leaves for the temporary file, in whole sectors; 0:
+   the source is not encoded, and slices may be put together in parts. */
+int64_t rs_spill_area_bytes(const rs_problem *problem);
+
 /* Where each stretch of a packed spill is, by source block and group; 0: it is not packed. */
 int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan);
 
@@ -239,6 +244,7 @@ enum {
     RS_LEAST_TRIED = 4 << 20,    /* a run that has less than twice that is small anyway */
     RS_LITTLE_MEMORY = 48 << 20, /* less than that, or half of what there is, is no gain */
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */
+    RS_LONG_STRETCH = 64 << 10,  /* of a spill, on average: they get whole sectors, a sixteenth more */
     RS_STRETCH_BYTES = 16,       /* of a packed spill: where a stretch is */
     RS_UNPACKED_BYTES = 2 << 20, /* to unpack or to pack */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */

@@ -72,6 +72,12 @@ static int64_t room_for_others(const rs_problem *problem, const rs_plan *plan, i
     return 0;
 }
 
+int64_t rs_spill_area_bytes(const rs_problem *problem)
+{
+    int64_t slice = rs_layout_longest(&problem->source) * problem->itemsize;
+    return problem->source.coding.staging > 0 ? slice + slice / 16 + RS_DIRECT_EXTRA : 0;
+}
+
 /* Half of the memory for a group, if it has room for a block; all for residents. False: there is not enough memory. */
 static bool share_out(const rs_problem *problem, rs_plan *plan, int64_t memory)
 {
@@ -166,7 +172,8 @@ static void count_stretches(const rs_problem *problem, rs_plan *plan)
 {
     const rs_layout *source = &problem->source;
     int64_t lo[RS_MAX_NDIM] = {0}, hi[RS_MAX_NDIM] = {0}, index[RS_MAX_NDIM] = {0};
-    plan->spill.n_slices = plan->spill.n_stretches = 0;
+    rs_spill *spill = &plan->spill;
+    spill->n_slices = spill->n_stretches = spill->most_left = 0;
     for (int d = 0; d < problem->ndim; d++) {
         hi[d] = source->axis[d].n;
     }
@@ -176,9 +183,11 @@ static void count_stretches(const rs_problem *problem, rs_plan *plan)
         rs_slices_init(&slices, problem->ndim, source->order, source->atomic ? &stored : &seen,
                        rs_plan_slice_items(problem, plan));
         while (rs_slices_next(&slices, &slice)) {
-            plan->spill.n_slices++;
+            spill->n_slices++;
             if (rs_box_intersect(problem->ndim, &slice, &seen, &wanted)) {
-                plan->spill.n_stretches += groups_of(problem, plan, &wanted);
+                int64_t n = groups_of(problem, plan, &wanted);
+                spill->n_stretches += n;
+                spill->most_left = rs_max(spill->most_left, n);
             }
         }
     } while (rs_index_next(problem->ndim, lo, hi, index));

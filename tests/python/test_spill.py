@@ -67,6 +67,24 @@ def test_equal_grids_are_copied(run, tmp_path):
     check_blocks(tmp_path / "b", array, (7, 20), "{0}_{1}.npy")
 
 
+@pytest.mark.parametrize("shape, chunks, to", [
+    ((24, 700, 600), (1, 700, 600), (24, 50, 60)), # long stretches, in whole sectors
+    ((9, 700, 600), (1, 700, 600), (9, 7, 600)), # short ones
+    ((40, 300, 500), (7, 300, 500), (40, 45, 70)), # more than what a map leaves for a group lies in its last chunk
+])
+@pytest.mark.parametrize("more", [0, 1, 5, 12])
+def test_what_decoded_blocks_leave_is_put_together(run, tmp_path, shape, chunks, to, more):
+    values = np.random.default_rng(more).integers(0, 4096, shape).astype("<u2")
+    make(tmp_path / "in.zarr", values, chunks)
+    args = ["in.zarr", "out.zarr", "--chunks", ",".join(map(str, to)), "--strategy", "spill"]
+    budget = least(run, "plan", *args) + more * MiB
+    done = run.json(*args, "--memory", f"{budget}B")
+    assert np.array_equal(read(tmp_path / "out.zarr"), values)
+    for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "temp_bytes"):
+        assert done["actual"][key] == done["predicted"][key], key
+    assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"] <= budget
+
+
 # ---- Packed ----------------------------------------------------------------------------------------------------
 
 MAPS = (256, 128, 128)

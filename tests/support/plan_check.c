@@ -169,7 +169,7 @@ static int64_t count_groups(const rs_problem *problem, const rs_plan *plan, cons
    through the temporary file, and comes back in the same stretches. */
 static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan, resplit_error *err)
 {
-    int64_t temp = 0, stretches = 0, written = 0, read = 0, wrong = 0, opened = 0;
+    int64_t temp = 0, stretches = 0, most = 0, written = 0, read = 0, wrong = 0, opened = 0;
     rs_steps steps;
     rs_step step;
     rs_steps_init(&steps, problem, plan);
@@ -187,9 +187,11 @@ static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan
             rs_slices_init(&slices, problem->ndim, problem->source.order,
                            problem->source.atomic ? &step.stored : &step.box, rs_plan_slice_items(problem, plan));
             while (rs_slices_next(&slices, &slice)) {
-                stretches += rs_box_intersect(problem->ndim, &slice, &step.box, &wanted)
-                                 ? count_groups(problem, plan, &wanted)
-                                 : 0;
+                int64_t n = rs_box_intersect(problem->ndim, &slice, &step.box, &wanted)
+                                ? count_groups(problem, plan, &wanted)
+                                : 0;
+                stretches += n;
+                most = rs_max(most, n);
             }
         }
     }
@@ -198,6 +200,7 @@ static resplit_status check_spill(const rs_problem *problem, const rs_plan *plan
     RS_TRY(compare("blocks written", written, problem->n_target, err));
     RS_TRY(compare("elements read", read, problem->n_elements, err));
     RS_TRY(compare("temporary bytes", temp, plan->predicted.temp_bytes, err));
+    RS_TRY(compare("stretches of a slice", most, plan->spill.most_left, err));
     return compare("stretches", stretches, plan->spill.n_stretches, err);
 }
 
