@@ -481,14 +481,16 @@ static resplit_status make_groups(rs_run *run, resplit_error *err)
     return run->plan->spill.packed ? rs_chain_for_temp(&element, &s->chain, err) : RESPLIT_OK;
 }
 
-/* Do stretches get whole sectors? Those of a decoded slice have to fit staging, all of them. */
+/* Do stretches get whole sectors? One has to fit staging then; those of a decoded slice, all of them. */
 static bool takes_sectors(const rs_run *run)
 {
-    const rs_spill *spill = &run->plan->spill;
-    int64_t bytes = run->plan->predicted.temp_bytes / rs_max(1, spill->n_stretches);
-    int64_t slice = run->source->encoded ? rs_layout_longest(&run->problem->source) * run->problem->itemsize : 0;
+    const rs_problem *problem = run->problem;
+    const rs_plan *plan = run->plan;
+    int64_t bytes = plan->predicted.temp_bytes / rs_max(1, plan->spill.n_stretches);
+    int64_t slice = rs_min(rs_plan_slice_items(problem, plan), rs_layout_longest(&problem->source)) * problem->itemsize;
+    int64_t n = problem->source.coding.staging > 0 ? plan->spill.most_left : 1;
     return run->sources.direct != RS_DIRECT_OFF && bytes >= RS_LONG_STRETCH
-           && slice + spill->most_left * RS_SECTOR <= run->plan->staging_bytes;
+           && slice + n * RS_SECTOR <= plan->staging_bytes;
 }
 
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)

@@ -85,6 +85,17 @@ def test_what_decoded_blocks_leave_is_put_together(run, tmp_path, shape, chunks,
     assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"] <= budget
 
 
+@pytest.mark.parametrize("more", [0, 60_000, 70_000, 100_000, 130_000, 200_000, 300_000, 600_000])
+def test_long_stretches_in_little_staging(run, tmp_path, more):
+    """100,000 bytes are no whole sectors, and may be all that staging has room for."""
+    values = np.random.default_rng(1).integers(0, 256, (32, 200_000)).astype("u1")
+    np.save(tmp_path / "in.npy", values)
+    args = ["in.npy", "out", "--chunks", "32,100000", "--strategy", "spill"]
+    done = run.json(*args, "--memory", f"{least(run, 'plan', *args) + more}B")
+    assert done["actual"]["temp_bytes"] == done["predicted"]["temp_bytes"] > 0
+    check_blocks(tmp_path / "out", values, (32, 100_000), "{0}_{1}.npy")
+
+
 # ---- Packed ----------------------------------------------------------------------------------------------------
 
 MAPS = (256, 128, 128)
