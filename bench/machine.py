@@ -129,10 +129,14 @@ class MemoryGroups:
             return [int(line) for line in f]
         return []
 
-    @staticmethod
-    def inside(path, command):
-        """The command, preceded by joining the group."""
-        return ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', path, *command]
+    @contextlib.contextmanager
+    def joined(self, path):
+        """What is started meanwhile is in the group. Not by a shell that joins it: that takes 15 ms, which are nobody's."""
+        try:
+            write_text(os.path.join(path, "cgroup.procs"), f"{os.getpid()}\n")
+            yield
+        finally:
+            write_text(os.path.join(self.root, "cgroup.procs"), f"{os.getpid()}\n")
 
 
 def descendants(pid):

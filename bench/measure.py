@@ -74,9 +74,10 @@ class Done:
     n_killed: int = 0 # processes, for want of memory
 
 
-def execute(command, timeout=None, sync=False, env=None, processes=None):
-    """Runs a command. Its peak resident memory is that of the largest process, this one included until it starts; where processes,
-    a function that lists those of the command, is given, that of all of them at one time, without page cache."""
+def execute(command, timeout=None, sync=False, env=None, processes=None, place=None):
+    """Runs a command, started inside `place`, a context, if there is one. Its peak resident memory is that of the largest process,
+    this one included until it starts; where processes, a function that lists those of the command, is given, that of all of them at one
+    time, without page cache."""
     too_long = threading.Event()
     ended = threading.Event()
     pid = None
@@ -97,8 +98,9 @@ def execute(command, timeout=None, sync=False, env=None, processes=None):
             peak = max(peak, machine.held(processes(pid)))
 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+        with place or contextlib.nullcontext():
+            start = time.monotonic()
+            process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         pid = process.pid
         if processes:
             threading.Thread(target=sample, daemon=True).start()
@@ -122,16 +124,17 @@ def execute(command, timeout=None, sync=False, env=None, processes=None):
         return Done(process.returncode, seconds, resident, out.read(), err.read(), too_long.is_set())
 
 
-def empty(folder):
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.remove(entry.path)
+def renew(folder):
+    """An empty folder of that name, made anew elsewhere on the disk: ext4 looks at every inode that was deleted in the last minutes
+    before it makes another one beside it, which no user waits for."""
+    parent = os.path.dirname(folder)
+    subprocess.run(["chattr", "+T", parent], check=False, stderr=subprocess.DEVNULL) # folders in it are spread out
+    shutil.rmtree(folder, ignore_errors=True)
+    os.rename(tempfile.mkdtemp(dir=parent), folder) # where it is depends on its first name
 
 
 class Arena:
-    """Runs contests. Everything that a contender writes goes to one folder, which is emptied after each."""
+    """Runs contests. Everything that a contender writes goes to one folder, which is made anew after each."""
 
     def __init__(self, resplit, folder, caches, groups, repetitions, timeout):
         self.resplit = resplit
@@ -158,7 +161,7 @@ class Arena:
                 if c.makes and not result.note and c.name not in checked:
                     checked.add(c.name)
                     self._check(case, c, result)
-                empty(self.folder)
+                renew(self.folder)
         self.log += [(case, c, results[c.name]) for c in contenders]
         return results
 
@@ -179,8 +182,8 @@ class Arena:
         timeout = c.timeout or self.timeout
         if (c.limit or c.group) and self.groups.root:
             with self.groups.group(c.limit) as group:
-                done = execute(self.groups.inside(group, c.command), timeout, c.sync, c.env,
-                               (lambda _: self.groups.processes(group)) if c.group else None)
+                done = execute(c.command, timeout, c.sync, c.env, (lambda _: self.groups.processes(group)) if c.group else None,
+                               self.groups.joined(group))
                 done.n_killed = self.groups.n_killed(group)
                 for pid in self.groups.processes(group): # whatever a peer left running
                     with contextlib.suppress(ProcessLookupError):
