@@ -349,6 +349,86 @@ YMM static uint64_t plane_ymm(const rs_plane *p)
 
 static const rs_kernels ymm = {mul_xmm, plane_ymm};
 
+/* ---- With AVX-512: four at once, and what rows have of their first and last word in the same vectors ---- */
+
+#define ZMM __attribute__((target("pclmul,avx512f,avx512bw,vpclmulqdq")))
+#define ZMM_INLINE ZMM __attribute__((always_inline)) static inline
+
+enum { VECTOR = 64, WORDS = 8 }; /* bytes of a vector, words in it */
+
+/* A row as vectors that begin at its first word: which of their bytes it has, and which weights. */
+typedef struct shape_zmm {
+    int64_t before, n; /* bytes of the first word that are not the row's; vectors */
+    uint64_t first, last;
+    uint8_t weights; /* of the last vector */
+} shape_zmm;
+
+ZMM_INLINE shape_zmm shape_of(const rs_plane *p)
+{
+    const int64_t before = p->head > 0 ? p->shift / 8 : 0, end = before + p->head + 8 * p->n + p->tail;
+    const int64_t n = (end + VECTOR - 1) / VECTOR, left = end - (n - 1) * VECTOR;
+    shape_zmm s = {before, n, UINT64_MAX << before, UINT64_MAX >> (VECTOR - left), 0};
+    s.weights = (uint8_t)(UINT8_MAX >> (WORDS - (left + 7) / 8));
+    s.first &= n == 1 ? s.last : UINT64_MAX;
+    return s;
+}
+
+typedef struct pair_zmm {
+    __m512i lo, hi;
+} pair_zmm;
+
+ZMM_INLINE void add_8(pair_zmm *sum, __m512i value, __m512i weight)
+{
+    sum->lo = _mm512_xor_si512(sum->lo, _mm512_clmulepi64_epi128(value, weight, 0x00));
+    sum->hi = _mm512_xor_si512(sum->hi, _mm512_clmulepi64_epi128(value, weight, 0x11));
+}
+
+ZMM_INLINE __m512i add_row_zmm(const char *from, const shape_zmm *s, const uint64_t *weights, __m512i order)
+{
+    pair_zmm sum = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    const int64_t last = s->n - 1;
+    uint64_t mask = s->first;
+    for (int64_t i = 0; i < last; i++) {
+        __builtin_prefetch(from + i * VECTOR + 2048);
+        const __m512i value = _mm512_maskz_loadu_epi8(mask, from + i * VECTOR);
+        add_8(&sum, _mm512_shuffle_epi8(value, order), _mm512_loadu_si512(weights + i * WORDS));
+        mask = UINT64_MAX;
+    }
+    __builtin_prefetch(from + last * VECTOR + 2048);
+    const __m512i value = _mm512_maskz_loadu_epi8(last > 0 ? s->last : s->first, from + last * VECTOR);
+    add_8(&sum, _mm512_shuffle_epi8(value, order), _mm512_maskz_loadu_epi64(s->weights, weights + last * WORDS));
+    return _mm512_xor_si512(sum.lo, sum.hi);
+}
+
+ZMM_INLINE __m128i fold(__m512i x)
+{
+    const __m256i half = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    return _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+/* Rows of words. */
+ZMM static uint64_t rows_zmm(const rs_plane *p)
+{
+    const __m512i order = _mm512_broadcast_i32x4(order_of(p->swap));
+    const shape_zmm s = shape_of(p);
+    const uint64_t *weights = p->weights - (p->head > 0);
+    pair_zmm sum = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (int64_t r = 0; r < p->rows; r++) {
+        const __m512i all = add_row_zmm(p->src + r * p->row_stride - s.before, &s, weights, order);
+        const __m512i weight = _mm512_set1_epi64((long long)p->row_weights[r]);
+        sum.lo = _mm512_xor_si512(sum.lo, _mm512_clmulepi64_epi128(all, weight, 0x00));
+        sum.hi = _mm512_xor_si512(sum.hi, _mm512_clmulepi64_epi128(all, weight, 0x01));
+    }
+    return reduce_halves(fold(sum.lo), fold(sum.hi));
+}
+
+static uint64_t plane_zmm(const rs_plane *p)
+{
+    return dense_size(p) == 8 && p->rows > 0 ? rows_zmm(p) : plane_ymm(p);
+}
+
+static const rs_kernels zmm = {mul_xmm, plane_zmm};
+
 #endif
 
 const rs_kernels *rs_kernels_here(int i)
@@ -356,6 +436,10 @@ const rs_kernels *rs_kernels_here(int i)
 #ifdef HAVE_CLMUL
     const bool has_xmm = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
     const bool has_ymm = has_xmm && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq");
+    const bool has_zmm = has_ymm && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    if (has_zmm && i-- == 0) {
+        return &zmm;
+    }
     if (has_ymm && i-- == 0) {
         return &ymm;
     }
