@@ -271,20 +271,38 @@ static int64_t fit(const rs_worker *worker, int64_t from)
     return to;
 }
 
+/* What is written counts as read: of blocks that an earlier run has not. */
+static uint64_t sum_left(const rs_run *run, const rs_box *blocks, const rs_box *wanted, const rs_view *slice)
+{
+    const rs_problem *problem = run->problem;
+    int64_t index[RS_MAX_NDIM];
+    uint64_t sum = 0;
+    memcpy(index, blocks->lo, sizeof index);
+    do {
+        rs_box common;
+        if (!rs_time_before((rs_time){0, rs_layout_block_number(&problem->target, index)}, run->resumed.now)) {
+            (void)rs_layout_overlap(&problem->target, index, wanted, &common);
+            sum = rs_fingerprint_add(sum, rs_fingerprint_box(&run->weights, problem->ndim, &common, slice));
+        }
+    } while (rs_index_next(problem->ndim, blocks->lo, blocks->hi, index));
+    return sum;
+}
+
 /* Stretch behind stretch into the second area: those of the groups [from, to), counted from the slice's first. */
 static void gather(rs_worker *worker, const rs_view *slice, int64_t from, int64_t to, bool sum, uint64_t *fingerprint)
 {
     const rs_run *run = worker->run;
-    const rs_problem *problem = run->problem;
+    const rs_layout *target = &run->problem->target;
     const rs_job *job = &worker->job;
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM], at_group = from;
     char *begin = worker->staging[1], *at = begin;
-    rs_layout_range(&problem->target, &job->wanted, lo, hi);
+    rs_layout_range(target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
-    do {
-        int64_t number = rs_layout_block_number(&problem->target, index);
-        int64_t group = rs_spill_group(run->plan, number) - job->first_group;
-        rs_box common;
+    for (bool more = true; more;) {
+        rs_box blocks, part;
+        int64_t number = rs_layout_block_number(target, index), group = rs_spill_group(run->plan, number);
+        more = rs_layout_take(target, lo, hi, rs_spill_end_of(run->plan, group), index, &blocks);
+        group -= job->first_group;
         if (group < from || group >= to) {
             continue;
         }
@@ -292,15 +310,13 @@ static void gather(rs_worker *worker, const rs_view *slice, int64_t from, int64_
             begin += bytes_between(run, &job->left[at_group++]);
             at = begin;
         }
-        int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
-        rs_view place = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, at);
-        rs_view_copy(problem->ndim, problem->itemsize, &common, &place, slice);
-        at += volume * problem->itemsize;
-        if (sum && !rs_time_before((rs_time){0, number}, run->resumed.now)) { /* what is written counts as read */
-            *fingerprint =
-                rs_fingerprint_add(*fingerprint, rs_fingerprint_box(&run->weights, problem->ndim, &common, &place));
-        }
-    } while (rs_index_next(problem->ndim, lo, hi, index));
+        int64_t volume = rs_layout_overlap_all(target, &blocks, &job->wanted, &part);
+        rs_tray tray = {target, &part, at}; /* blocks one behind the other, and all of these are a box */
+        rs_tray_fill(&tray, &part, slice);
+        at += volume * target->itemsize;
+        *fingerprint =
+            sum ? rs_fingerprint_add(*fingerprint, sum_left(run, &blocks, &job->wanted, slice)) : *fingerprint;
+    }
 }
 
 void rs_spill_gather(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint)

@@ -111,6 +111,18 @@ int64_t rs_layout_overlap(const rs_layout *layout, const int64_t *index, const r
     return volume;
 }
 
+int64_t rs_layout_overlap_all(const rs_layout *layout, const rs_box *blocks, const rs_box *box, rs_box *out)
+{
+    int64_t volume = 1;
+    for (int d = 0; d < layout->ndim; d++) {
+        const rs_axis *axis = &layout->axis[d];
+        out->lo[d] = rs_max(rs_axis_span(axis, blocks->lo[d]).lo, box->lo[d]);
+        out->hi[d] = rs_min(rs_axis_span(axis, blocks->hi[d] - 1).hi, box->hi[d]);
+        volume *= out->hi[d] - out->lo[d];
+    }
+    return volume;
+}
+
 bool rs_index_next(int ndim, const int64_t *lo, const int64_t *hi, int64_t *index)
 {
     for (int d = ndim - 1; d >= 0; d--) {
@@ -129,6 +141,27 @@ void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, in
         lo[d] = rs_axis_find(axis, box->lo[d]);
         hi[d] = box->hi[d] > box->lo[d] ? rs_axis_find(axis, box->hi[d] - 1) + 1 : lo[d] + 1;
     }
+}
+
+/* All of the faster axes and some of one: that one is looked for from the fastest on, as long as its first index with
+   all that follow is below the end. */
+bool rs_layout_take(const rs_layout *layout, const int64_t *lo, const int64_t *hi, int64_t end, int64_t *index,
+                    rs_box *blocks)
+{
+    int64_t left = end - 1 - rs_layout_block_number(layout, index), step = 1, n = 1;
+    int along = layout->ndim;
+    for (int d = layout->ndim - 1; d >= 0 && left >= 0; d--) {
+        along = d;
+        n = rs_min(left / step + 1, hi[d] - index[d]);
+        left = index[d] == lo[d] ? left - (hi[d] - 1 - lo[d]) * step : -1;
+        step *= layout->axis[d].n;
+    }
+    for (int d = 0; d < layout->ndim; d++) {
+        blocks->lo[d] = index[d];
+        blocks->hi[d] = d < along ? index[d] + 1 : d == along ? index[d] + n : hi[d];
+        index[d] = d < along ? index[d] : d == along ? index[d] + n - 1 : hi[d] - 1;
+    }
+    return rs_index_next(layout->ndim, lo, hi, index);
 }
 
 int64_t rs_box_runs(int ndim, const int *order, const rs_box *block, const rs_box *box, int64_t *run_items)

@@ -64,6 +64,9 @@ rs_box rs_layout_box(const rs_layout *layout, const int64_t *index);
    *out are set. */
 int64_t rs_layout_overlap(const rs_layout *layout, const int64_t *index, const rs_box *box, rs_box *out);
 
+/* The same of a box of blocks, all of which meet `box`. */
+int64_t rs_layout_overlap_all(const rs_layout *layout, const rs_box *blocks, const rs_box *box, rs_box *out);
+
 /*
  * Counts through all indices [lo, hi) in C order: start with index = lo, then
  * while (rs_index_next(ndim, lo, hi, index)). Every range must hold at least one index.
@@ -72,6 +75,13 @@ bool rs_index_next(int ndim, const int64_t *lo, const int64_t *hi, int64_t *inde
 
 /* The indices of blocks that meet a box: [lo, hi) along each axis. */
 void rs_layout_range(const rs_layout *layout, const rs_box *box, int64_t *lo, int64_t *hi);
+
+/*
+ * The most blocks that follow one another in C order of the indices [lo, hi), from `index` on, are a box of the grid and
+ * have numbers below `end`: their indices go to *blocks, and index becomes that of the next one. False: there is none.
+ */
+bool rs_layout_take(const rs_layout *layout, const int64_t *lo, const int64_t *hi, int64_t end, int64_t *index,
+                    rs_box *blocks);
 
 /*
  * Contiguous runs of `box` inside the stored block `block`, elements in `order`:

@@ -203,6 +203,9 @@ int64_t rs_plan_slice_items(const rs_problem *problem, const rs_plan *plan);
 /* The group that target block `number` is spilled with; -1: it is resident. */
 int64_t rs_spill_group(const rs_plan *plan, int64_t number);
 
+/* The number behind those of a group, or of the resident blocks (-1). */
+int64_t rs_spill_end_of(const rs_plan *plan, int64_t group);
+
 /* A staging area in which all is put together that a decoded slice leaves for the temporary file, in whole sectors; 0:
    the source is not encoded, and slices may be put together in parts. */
 int64_t rs_spill_area_bytes(const rs_problem *problem);

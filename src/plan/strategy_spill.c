@@ -148,6 +148,11 @@ int64_t rs_spill_group(const rs_plan *plan, int64_t number)
     return number < spill->resident ? -1 : (number - spill->resident) / spill->group;
 }
 
+int64_t rs_spill_end_of(const rs_plan *plan, int64_t group)
+{
+    return plan->spill.resident + (group + 1) * plan->spill.group;
+}
+
 /* Groups that a slice has something of. Numbers grow along it, so a group that was left does not come again. */
 static int64_t groups_of(const rs_problem *problem, const rs_plan *plan, const rs_box *slice)
 {
