@@ -222,6 +222,37 @@ static void ranges_are_made_of_few_boxes_in_order(void **state_)
     }
 }
 
+/* Blocks of a range of indices, by numbers of the whole grid, in groups of so many. */
+static void blocks_are_taken_in_few_boxes_in_order(void **state_)
+{
+    (void)state_;
+    for (int trial = 0; trial < 3000; trial++) {
+        rs_layout layout = {.ndim = (int)random_in(0, 4), .itemsize = 1};
+        int64_t lo[4], hi[4], index[4], expected[4], group = random_in(1, 40), n = 0, before = -1;
+        for (int d = 0; d < layout.ndim; d++) {
+            layout.axis[d] = rs_axis_even(random_in(1, 6), 1);
+            lo[d] = index[d] = expected[d] = random_in(0, layout.axis[d].n - 1);
+            hi[d] = random_in(lo[d] + 1, layout.axis[d].n);
+        }
+        for (bool more = true, left = true; more;) {
+            rs_box blocks;
+            int64_t at[4], g = rs_layout_block_number(&layout, index) / group;
+            more = rs_layout_take(&layout, lo, hi, (g + 1) * group, index, &blocks);
+            n = g == before ? n + 1 : 1;
+            before = g;
+            assert_true(n <= rs_max(1, 2 * layout.ndim - 1));
+            memcpy(at, blocks.lo, sizeof at);
+            do {
+                assert_true(left);
+                assert_memory_equal(at, expected, (size_t)layout.ndim * sizeof *at);
+                assert_int_equal(rs_layout_block_number(&layout, at) / group, g);
+                left = rs_index_next(layout.ndim, lo, hi, expected);
+            } while (rs_index_next(layout.ndim, blocks.lo, blocks.hi, at));
+            assert_int_equal(more, left);
+        }
+    }
+}
+
 /* ---- Copies ---- */
 
 /* Strides of a dense array of this shape whose axes are stored in a random order. */
@@ -330,6 +361,7 @@ int main(void)
         cmocka_unit_test(runs_of_a_layout_are_those_of_its_blocks),
         cmocka_unit_test(slices_cover_a_box_in_order),
         cmocka_unit_test(ranges_are_made_of_few_boxes_in_order),
+        cmocka_unit_test(blocks_are_taken_in_few_boxes_in_order),
         cmocka_unit_test(copies_are_what_a_plain_loop_gives),
         cmocka_unit_test(a_copy_of_nothing_touches_nothing),
         cmocka_unit_test(sizes_that_overflow_are_noticed),
