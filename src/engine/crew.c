@@ -124,18 +124,24 @@ void rs_run_compute(rs_worker *worker, rs_mill_work *work, void *what)
     rs_mill_do(&worker->run->mill, work, what, (int)(worker - worker->run->workers));
 }
 
-/* A ring of io_uring takes half a millisecond to make, which a few elements are not worth. */
-static const char *io_of(const rs_run *run)
-{
-    const char *asked = run->options != NULL ? run->options->io : NULL;
-    bool chosen = asked != NULL && strcmp(asked, "auto") != 0;
-    return !chosen && run->only_reads && run->plan->predicted.bytes_read < STEADY ? "threads" : asked;
-}
-
 /* Or does the mill, or nobody? */
 static bool workers_compute(const rs_run *run)
 {
     return rs_problem_coder(run->problem) == 0 && !run->problem->verbatim;
+}
+
+/*
+ * A ring of io_uring takes half a millisecond to make, which a few elements are not worth. And beside a mill workers do
+ * nothing but wait: one transfer of each is enough for the disk. Of more it may tell only when all are done, while
+ * nobody has anything to compute.
+ */
+static const char *io_of(const rs_run *run)
+{
+    const char *asked = run->options != NULL ? run->options->io : NULL;
+    bool chosen = asked != NULL && strcmp(asked, "auto") != 0;
+    bool few = run->only_reads && run->plan->predicted.bytes_read < STEADY;
+    bool milled = rs_problem_coder(run->problem) > 0 && !run->problem->verbatim && count_millers(run) > 0;
+    return !chosen && (few || milled) ? "threads" : asked;
 }
 
 static resplit_status begin_worker(rs_run *run, rs_worker *worker, resplit_error *err)
