@@ -58,7 +58,8 @@ static resplit_status begin_job(const rs_run *run, rs_job *job, resplit_error *e
 {
     job->most_touched = run->plan->n_workers > 1 ? RS_TOUCHED_MANY : RS_TOUCHED;
     job->touched = calloc((size_t)job->most_touched, sizeof *job->touched);
-    job->left = calloc((size_t)rs_max(1, run->plan->spill.n_groups), sizeof *job->left);
+    job->left =
+        calloc((size_t)(rs_max(1, run->plan->spill.sheaf) * rs_max(1, run->plan->spill.n_groups)), sizeof *job->left);
     return job->touched != NULL && job->left != NULL
                ? RESPLIT_OK
                : rs_fail_errno(err, ENOMEM, "cannot allocate %d places", job->most_touched);

@@ -166,15 +166,20 @@ static int64_t shared_volume(const rs_run *run)
     return rs_layout_overlap(&run->problem->target, run->place_at, &run->next.wanted, &common);
 }
 
-/* A block that does not wait in memory now: it is spilled, or another group's. */
+/* Blocks that do not wait in memory now: they are spilled, or another group's. False: these were the last. */
 static bool pass_by(rs_run *run, int64_t group)
 {
+    const rs_problem *problem = run->problem;
     rs_job *job = &run->next;
+    rs_box blocks, part;
+    bool more = rs_layout_take(&problem->target, run->place_lo, run->place_hi, rs_spill_end_of(run->plan, group),
+                               run->place_at, &blocks);
     if (job->step.group < 0) {
-        rs_spill_leave(run, job, group, shared_volume(run) * run->problem->itemsize);
+        int64_t volume = rs_layout_overlap_all(&problem->target, &blocks, &job->wanted, &part);
+        rs_spill_leave(run, job, group, volume * problem->itemsize);
         run->unwanted = false;
     }
-    return remember(job, NULL, NULL);
+    return more;
 }
 
 /*
@@ -228,13 +233,6 @@ static bool add_place(rs_run *run, rs_unit **at, rs_piece **to)
 /* False: there is no room now. */
 static bool place_one(rs_run *run)
 {
-    int64_t group = -1;
-    if (rs_run_spills(run)) {
-        group = rs_spill_group(run->plan, rs_layout_block_number(&run->problem->target, run->place_at));
-        if (group != run->next.step.group) {
-            return pass_by(run, group);
-        }
-    }
     rs_job *job = &run->next;
     rs_unit *at = run->plan->whole_units ? find_waiting(run) : NULL;
     rs_piece *to = at != NULL ? at->pieces : NULL;
@@ -248,7 +246,7 @@ static bool place_one(rs_run *run)
     if (rs_run_spills(run)) {
         int64_t volume = shared_volume(run);
         hold(run, volume);
-        job->temp_bytes += group >= 0 ? volume * run->problem->itemsize : 0;
+        job->temp_bytes += job->step.group >= 0 ? volume * run->problem->itemsize : 0;
     }
     return remember(job, at, to);
 }
@@ -301,6 +299,11 @@ static handing place(rs_run *run, rs_job *out)
 {
     bool more = run->next.any_wanted;
     while (more) {
+        int64_t group = rs_run_group(run, run->place_at);
+        if (group != run->next.step.group) {
+            more = pass_by(run, group);
+            continue;
+        }
         if (!(run->trays ? place_tray(run) : place_one(run))) {
             return BLOCKED;
         }
@@ -386,8 +389,9 @@ static void add_to_sheaf(rs_worker *worker)
 {
     const rs_job *last = &worker->job;
     worker->n_more = 0;
-    while (last->step.group >= 0 && rs_spill_has_room(worker)) {
+    while (rs_spill_has_room(worker)) {
         rs_job *job = &worker->more[worker->n_more];
+        job->left = last->step.group < 0 ? last->left + worker->run->plan->spill.n_groups : NULL;
         job->touched = last->touched + last->n_touched;
         job->most_touched = last->most_touched - last->n_touched;
         if (next_read(worker->run, job) != HANDED) {

@@ -7,16 +7,45 @@
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* The i-th unit that a slice touches, which is that of target block `index`. With the lock, when it
-   must be looked up. */
-static rs_touch find_touched(const rs_run *run, const rs_job *job, int i, const int64_t *index)
+/* The target blocks that wait in memory for something of a slice, in their order: all that it has something of; in a
+   spill, those of one group. */
+typedef struct waiting {
+    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    int i; /* how many were before */
+} waiting;
+
+/* Numbers grow along a slice: behind a group there is nothing more of it. */
+static bool skip_others(const rs_run *run, const rs_job *job, waiting *w)
 {
-    if (i < job->n_touched) {
-        return job->touched[i];
+    int64_t group;
+    while ((group = rs_run_group(run, w->index)) < job->step.group) {
+        if (!rs_index_next(run->problem->ndim, w->lo, w->hi, w->index)) {
+            return false;
+        }
     }
-    if (rs_run_spills(run)
-        && rs_spill_group(run->plan, rs_layout_block_number(&run->problem->target, index)) != job->step.group) {
-        return (rs_touch){NULL, NULL};
+    return group == job->step.group;
+}
+
+static bool first_waiting(const rs_run *run, const rs_job *job, waiting *w)
+{
+    rs_layout_range(&run->problem->target, &job->wanted, w->lo, w->hi);
+    memcpy(w->index, w->lo, sizeof w->index);
+    w->i = 0;
+    return skip_others(run, job, w);
+}
+
+static bool next_waiting(const rs_run *run, const rs_job *job, waiting *w)
+{
+    w->i++;
+    return rs_index_next(run->problem->ndim, w->lo, w->hi, w->index) && skip_others(run, job, w);
+}
+
+/* The unit of a block that waits. With the lock, when it must be looked up. */
+static rs_touch find_touched(const rs_run *run, const rs_job *job, const waiting *w)
+{
+    const int64_t *index = w->index;
+    if (w->i < job->n_touched) {
+        return job->touched[w->i];
     }
     rs_box box = rs_unit_in(run->problem, run->plan, &job->buffer, index), common;
     (void)rs_box_intersect(run->problem->ndim, &box, &job->wanted, &common);
@@ -25,13 +54,13 @@ static rs_touch find_touched(const rs_run *run, const rs_job *job, int i, const 
 }
 
 /* The same, without the lock. */
-static rs_touch touched_at(rs_run *run, const rs_job *job, int i, const int64_t *index)
+static rs_touch touched_at(rs_run *run, const rs_job *job, const waiting *w)
 {
-    if (i < job->n_touched) {
-        return job->touched[i];
+    if (w->i < job->n_touched) {
+        return job->touched[w->i];
     }
     (void)pthread_mutex_lock(&run->lock);
-    rs_touch touch = find_touched(run, job, i, index);
+    rs_touch touch = find_touched(run, job, w);
     (void)pthread_mutex_unlock(&run->lock);
     return touch;
 }
@@ -48,12 +77,10 @@ static rs_tray tray_of(const rs_run *run, const rs_unit *unit)
 
 /* Copies what was read into the units, and adds up its fingerprint: at once, or of what is wanted when it goes on with
    an earlier run. */
-static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
+static void scatter(rs_run *run, const rs_job *job, char *data, uint64_t *fingerprint)
 {
-    rs_run *run = worker->run;
     const rs_problem *problem = run->problem;
-    const rs_job *job = &worker->job;
-    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    waiting w;
     rs_view view = rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
     bool all = !rs_run_is_resumed(run);
     *fingerprint = all ? sum_up(run, &job->wanted, &view) : 0;
@@ -62,11 +89,8 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
         rs_tray_fill(&tray, &job->wanted, &view);
         return;
     }
-    rs_layout_range(&problem->target, &job->wanted, lo, hi);
-    memcpy(index, lo, sizeof index);
-    int i = 0;
-    do {
-        rs_touch touch = touched_at(run, job, i++, index);
+    for (bool more = first_waiting(run, job, &w); more; more = next_waiting(run, job, &w)) {
+        rs_touch touch = touched_at(run, job, &w);
         if (touch.piece == NULL) {
             continue;
         }
@@ -76,7 +100,7 @@ static void scatter(rs_worker *worker, char *data, uint64_t *fingerprint)
         if (!all) {
             *fingerprint = rs_fingerprint_add(*fingerprint, sum_up(run, &common, &view));
         }
-    } while (rs_index_next(problem->ndim, lo, hi, index));
+    }
 }
 
 static void let_tray_go(rs_run *run, rs_unit *tray)
@@ -95,20 +119,17 @@ static void let_tray_go(rs_run *run, rs_unit *tray)
 /* The slice is copied: units that waited for it may go. With the lock. */
 static void let_go(rs_run *run, const rs_job *job)
 {
-    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
+    waiting w;
     if (run->trays) {
         let_tray_go(run, job->touched[0].unit);
         return;
     }
-    rs_layout_range(&run->problem->target, &job->wanted, lo, hi);
-    memcpy(index, lo, sizeof index);
-    int i = 0;
-    do {
-        rs_unit *unit = find_touched(run, job, i++, index).unit;
+    for (bool more = first_waiting(run, job, &w); more; more = next_waiting(run, job, &w)) {
+        rs_unit *unit = find_touched(run, job, &w).unit;
         if (unit != NULL && --unit->busy == 0 && unit->outgoing != NULL) {
             ((rs_outgoing *)unit->outgoing)->state = RS_READY;
         }
-    } while (rs_index_next(run->problem->ndim, lo, hi, index));
+    }
 }
 
 /* Where the slice can be read straight into its unit: it lies there as it lies in the file. NULL: it must be copied. */
@@ -138,16 +159,16 @@ static resplit_status read_straight(rs_worker *worker, const rs_block_file *file
     return rs_file_read_box(&worker->io, file, &worker->job.slice, place, &data, &worker->job.cursor, err);
 }
 
-static rs_view view_of_slice(const rs_worker *worker, char *data)
+static rs_view view_of_slice(const rs_run *run, const rs_job *job, char *data)
 {
-    const rs_problem *problem = worker->run->problem;
-    return rs_view_of(problem->ndim, problem->source.order, &worker->job.slice, problem->itemsize, data);
+    const rs_problem *problem = run->problem;
+    return rs_view_of(problem->ndim, problem->source.order, &job->slice, problem->itemsize, data);
 }
 
-static uint64_t sum_slice(const rs_worker *worker, char *place)
+static uint64_t sum_slice(const rs_run *run, const rs_job *job, char *place)
 {
-    rs_view view = view_of_slice(worker, place);
-    return sum_up(worker->run, &worker->job.slice, &view);
+    rs_view view = view_of_slice(run, job, place);
+    return sum_up(run, &job->slice, &view);
 }
 
 /* Of a block that is missing. It counts as if it were read. */
@@ -163,8 +184,9 @@ static resplit_status fill_slice(rs_worker *worker, char *place, char **data)
     return RESPLIT_OK;
 }
 
-/* Where a slice is: in its unit already, or still to be copied. */
+/* Where a slice, that of a job at hand, is: in its unit already, or still to be copied. */
 typedef struct arrival {
+    int which;
     char *place; /* NULL: the latter */
     uint64_t fingerprint;
 } arrival;
@@ -173,10 +195,11 @@ typedef struct arrival {
 static void take_in(rs_worker *worker, char *data, void *payload)
 {
     arrival *a = payload;
+    const rs_job *job = rs_worker_job(worker, a->which);
     if (a->place != NULL) {
-        a->fingerprint = sum_slice(worker, a->place);
-    } else if (worker->job.any_wanted) {
-        scatter(worker, data, &a->fingerprint);
+        a->fingerprint = sum_slice(worker->run, job, a->place);
+    } else if (job->any_wanted) {
+        scatter(worker->run, job, data, &a->fingerprint);
     }
 }
 
@@ -185,62 +208,47 @@ static void take_in(rs_worker *worker, char *data, void *payload)
 static void take_in_decoded(rs_worker *worker, char *data, void *payload)
 {
     arrival *a = payload;
+    const rs_job *job = rs_worker_job(worker, a->which);
     take_in(worker, data, payload);
-    if (worker->job.n_groups > 0) {
-        rs_view view = view_of_slice(worker, data);
-        rs_spill_gather(worker, &view, rs_run_is_resumed(worker->run), &a->fingerprint);
+    if (job->n_groups > 0) {
+        rs_view view = view_of_slice(worker->run, job, data);
+        rs_spill_gather(worker, a->which, &view, rs_run_is_resumed(worker->run), &a->fingerprint);
     }
-}
-
-static resplit_status leave_out(rs_worker *worker, char *data, bool gathered, uint64_t *fingerprint,
-                                resplit_error *err)
-{
-    rs_view view = view_of_slice(worker, data);
-    return rs_spill_out(worker, gathered ? NULL : &view, rs_run_is_resumed(worker->run), fingerprint, err);
 }
 
 /* What a slice left for a group: its blocks' pieces, one after the other. */
 static void put_back(rs_run *run, const rs_job *job, char *data)
 {
     const rs_problem *problem = run->problem;
-    int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM];
-    int i = 0;
-    rs_layout_range(&problem->target, &job->wanted, lo, hi);
-    memcpy(index, lo, sizeof index);
-    do {
+    waiting w;
+    for (bool more = first_waiting(run, job, &w); more; more = next_waiting(run, job, &w)) {
         rs_box common;
-        rs_touch touch = touched_at(run, job, i++, index);
-        if (rs_spill_group(run->plan, rs_layout_block_number(&problem->target, index)) != job->step.group) {
-            continue;
-        }
-        int64_t volume = rs_layout_overlap(&problem->target, index, &job->wanted, &common);
+        rs_touch touch = touched_at(run, job, &w);
+        int64_t volume = rs_layout_overlap(&problem->target, w.index, &job->wanted, &common);
         rs_view piece = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, data);
         if (touch.piece != NULL) {
             rs_view_copy(problem->ndim, problem->itemsize, &common, &touch.piece->view, &piece);
         }
         data += volume * problem->itemsize;
-    } while (rs_index_next(problem->ndim, lo, hi, index));
+    }
 }
 
 static resplit_status bring_back(rs_worker *worker, resplit_error *err)
 {
     char *data[1 + RS_SHEAF];
     RS_TRY(rs_spill_back(worker, data, err));
-    put_back(worker->run, &worker->job, data[0]);
-    for (int i = 0; i < worker->n_more; i++) {
-        put_back(worker->run, &worker->more[i], data[1 + i]);
+    for (int i = 0; i <= worker->n_more; i++) {
+        put_back(worker->run, rs_worker_job(worker, i), data[i]);
     }
     return RESPLIT_OK;
 }
 
-static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, resplit_error *err)
+/* Of the source. What it leaves for a temporary file is in staging then, or all of it still is, at `left`. */
+static resplit_status read_slice(rs_worker *worker, int which, char **left, uint64_t *fingerprint, resplit_error *err)
 {
     rs_block_file file;
-    rs_job *job = &worker->job;
+    rs_job *job = rs_worker_job(worker, which);
     char *data;
-    if (job->step.group >= 0) {
-        return bring_back(worker, err);
-    }
     RS_TRY(rs_run_open_source(worker, &job->step, &file, err));
     if (job->cursor.next >= 0) {
         job->cursor.next += file.offset;
@@ -249,12 +257,13 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     bool encoded = stream == NULL && worker->run->source->encoded;
     bool anywhere = file.direct < 0 || encoded || stream != NULL; /* direct reads want sectors */
     char *place = anywhere ? find_straight(worker->run, job) : NULL;
-    arrival a = {.place = place};
+    arrival a = {.which = which, .place = place};
     data = worker->staging[0];
     resplit_status rc =
         stream != NULL
             ? rs_stream_read(stream, job->turn, &file, &job->slice, place != NULL ? place : data, &job->cursor, err)
-        : encoded      ? rs_block_read(worker, RS_OF_SOURCE, &file, data, place, take_in_decoded, &a, &data, &job->cursor, err)
+        : encoded
+            ? rs_block_read(worker, RS_OF_SOURCE, &file, data, place, take_in_decoded, &a, &data, &job->cursor, err)
         : file.missing ? fill_slice(worker, place, &data)
         : place != NULL
             ? read_straight(worker, &file, place, err)
@@ -263,8 +272,28 @@ static resplit_status read_slice(rs_worker *worker, uint64_t *fingerprint, respl
     if (rc == RESPLIT_OK && !encoded) {
         take_in(worker, data, &a);
     }
-    *fingerprint = a.fingerprint;
-    return rc == RESPLIT_OK && job->n_groups > 0 ? leave_out(worker, data, encoded, fingerprint, err) : rc;
+    *left = encoded ? NULL : data;
+    *fingerprint = rs_fingerprint_add(*fingerprint, a.fingerprint);
+    return rc;
+}
+
+static resplit_status read_slices(rs_worker *worker, uint64_t *fingerprint, resplit_error *err)
+{
+    const rs_run *run = worker->run;
+    char *left = NULL;
+    bool any_left = false;
+    if (worker->job.step.group >= 0) {
+        return bring_back(worker, err);
+    }
+    for (int i = 0; i <= worker->n_more; i++) {
+        RS_TRY(read_slice(worker, i, &left, fingerprint, err));
+        any_left = any_left || rs_worker_job(worker, i)->n_groups > 0;
+    }
+    if (!any_left) {
+        return RESPLIT_OK;
+    }
+    rs_view view = view_of_slice(run, &worker->job, left);
+    return rs_spill_out(worker, left == NULL ? NULL : &view, rs_run_is_resumed(run), fingerprint, err);
 }
 
 /* Returns a group that nobody needs any more, or -1. With the lock. Units of what could not be read wait for ever:
@@ -284,15 +313,15 @@ static resplit_status do_read(rs_worker *worker, resplit_error *err)
     rs_run *run = worker->run;
     uint64_t fingerprint = 0;
     worker->spilled = (rs_cursor){.next = -1};
-    resplit_status rc = read_slice(worker, &fingerprint, err);
+    resplit_status rc = read_slices(worker, &fingerprint, err);
     (void)pthread_mutex_lock(&run->lock);
     run->read_fingerprint = rs_fingerprint_add(run->read_fingerprint, fingerprint);
     run->actual.write_seeks += worker->spilled.seeks;
     run->actual.bytes_written += worker->spilled.bytes;
     run->actual.temp_bytes += worker->spilled.bytes;
-    int64_t over = end_read(run, &worker->job, rc), last = over;
-    for (int i = 0; i < worker->n_more; i++) {
-        int64_t group = end_read(run, &worker->more[i], rc);
+    int64_t over = -1, last = -1;
+    for (int i = 0; i <= worker->n_more; i++) {
+        int64_t group = end_read(run, rs_worker_job(worker, i), rc);
         over = over >= 0 ? over : group;
         last = group >= 0 ? group : last;
     }

@@ -40,7 +40,7 @@ enum {
     RS_TOUCHED_MANY = 2048,      /* the same, where there is room for several workers: see RS_WORKER_BYTES */
     RS_OUTGOING = 3,             /* writes that are under way or not yet counted as done: of the first worker, */
     RS_OUTGOING_MANY = 32,       /* and of each other, who has memory for it: RS_WORKER_BYTES */
-    RS_SHEAF = 12,               /* slices whose stretches are read back together, beside the first */
+    RS_SHEAF = 12,               /* slices whose stretches are written, or read back, together, beside the first */
     RS_SHORT_MEETING = 16 << 10, /* bytes: where slices and units have no more in common, */
     RS_MANY_UNITS = 32,          /* and a buffer has so many of them, they are in trays */
 };
@@ -77,7 +77,7 @@ typedef struct rs_job {
     rs_outgoing *outgoing; /* WRITE */
     rs_stint stint;        /* HELP: of another worker's write */
     int n_touched, most_touched;
-    rs_touch *touched; /* READ: by the target's blocks in their order; kept from job to job */
+    rs_touch *touched; /* READ: by the target's blocks that wait for it, in their order; kept from job to job */
     /* Of a spill. The source: groups from the first that a slice has something of; owned, kept. A group: where it is in
        the temporary file. */
     int64_t first_group, n_groups;
@@ -108,6 +108,12 @@ struct rs_worker {
     rs_job *more; /* the rest of a sheaf, which share what the first one has for touched units; NULL: there is none */
     int n_more;
 };
+
+/* The jobs at hand: the first, and the rest of a sheaf. */
+static inline rs_job *rs_worker_job(rs_worker *worker, int i)
+{
+    return i == 0 ? &worker->job : &worker->more[i - 1];
+}
 
 /* What becomes of a complete unit. `memory` holds `box` in the target's order and may be changed; with a cast
    it is in staging. */
@@ -256,11 +262,12 @@ int64_t rs_spill_end(rs_run *run, const rs_job *job);
 /* Of a stone, where stretches are packed. */
 resplit_status rs_spill_coders(const rs_run *run, rs_stone *stone, resplit_error *err);
 
-/* Without it. What of a decoded slice belongs to groups is put together in staging, by who decoded it; adds up its
-   fingerprint, if `sum`. */
-void rs_spill_gather(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint);
+/* Without it. What of a decoded slice, that of job `which`, belongs to groups is put together in staging, by who decoded
+   it, beside what others of the sheaf left; adds up its fingerprint, if `sum`. */
+void rs_spill_gather(rs_worker *worker, int which, const rs_view *slice, bool sum, uint64_t *fingerprint);
 
-/* It goes to the file. NULL: it has been gathered; else it is, as much at a time as there is room for. */
+/* It goes to the file, of all jobs at hand. NULL: it has been gathered; else it is, as much at a time as there is room
+   for. */
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
                             resplit_error *err);
 
@@ -270,7 +277,7 @@ void rs_spill_drop(rs_run *run, int64_t group);
 /* Where the rest of a sheaf is noted, or NULL. */
 rs_job *rs_spill_sheaf(const rs_worker *worker);
 
-/* Is there room for what one more slice left, beside that of the jobs at hand? With the lock. */
+/* Is there room for what one more slice leaves, or left, beside that of the jobs at hand? With the lock. */
 bool rs_spill_has_room(const rs_worker *worker);
 
 /* What the slices of the jobs at hand left for their group: of each its pieces, one after the other. */
@@ -286,6 +293,12 @@ static inline bool rs_run_is_resumed(const rs_run *run)
 static inline bool rs_run_spills(const rs_run *run)
 {
     return run->plan->kind == RS_PLAN_SPILL;
+}
+
+/* Whose steps a target block is read in: of a spill those of its group, else, and of a resident block, -1. */
+static inline int64_t rs_run_group(const rs_run *run, const int64_t *index)
+{
+    return rs_run_spills(run) ? rs_spill_group(run->plan, rs_layout_block_number(&run->problem->target, index)) : -1;
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
  * spill_run.c - runs a spill (plan/strategy_spill.c): the steps of run.c, and a temporary file between two of them.
  *
- *     READ, the source   slice -> resident blocks; what belongs to others, group by group -> temporary file
+ *     READ, the source   slices -> resident blocks; what belongs to others, group by group -> temporary file
  *     WRITE              resident blocks
  *     READ, group g      what slices left for it <- temporary file -> blocks of the group
  *     WRITE              blocks of the group ...
@@ -14,6 +14,8 @@
  * Packed, a stretch goes behind the last one that its group has, and a table has its place.
  */
 #include "engine/block.h"
+
+#include "base/past.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +36,7 @@ typedef struct stretch {
 } stretch;
 
 _Static_assert(sizeof(stretch) == RS_STRETCH_BYTES, "plans count on it");
+_Static_assert(RS_SHEAF * sizeof(rs_job) + RS_CACHE_LINE <= RS_SHEAF_BYTES, "RS_SHEAF_BYTES is too small");
 
 struct rs_spilling {
     int fd, direct; /* the temporary file, which has no name */
@@ -254,18 +257,52 @@ static resplit_status pack_stretch(rs_worker *worker, batch *b, int64_t group, c
     return add(worker, b, true, p.out, noted->n, noted->at, err);
 }
 
-/* Of a stretch in the second area. Packed, it leaves that before it is written. */
-static int64_t bytes_between(const rs_run *run, const rs_left *left)
+/* Of what a job leaves for a group, in the second area. Packed, it leaves that before it is written. */
+static int64_t bytes_between(const rs_run *run, const rs_job *job, int64_t group)
 {
-    return run->plan->spill.packed ? left->bytes : round_up(run->spilling, left->bytes);
+    if (group < job->first_group || group >= job->first_group + job->n_groups) {
+        return 0;
+    }
+    int64_t bytes = job->left[group - job->first_group].bytes;
+    return run->plan->spill.packed ? bytes : round_up(run->spilling, bytes);
 }
 
-/* How far the groups from one on fit the second area together. */
-static int64_t fit(const rs_worker *worker, int64_t from)
+/* The same of the first n jobs at hand. */
+static int64_t bytes_of_jobs(rs_worker *worker, int n, int64_t group)
 {
-    const rs_job *job = &worker->job;
-    int64_t to = from, room = worker->run->plan->staging_bytes;
-    while (to < job->n_groups && (room -= bytes_between(worker->run, &job->left[to])) >= 0) {
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++) {
+        bytes += bytes_between(worker->run, rs_worker_job(worker, i), group);
+    }
+    return bytes;
+}
+
+/* Groups that the jobs at hand leave something for: [first, end). */
+static void groups_at_hand(rs_worker *worker, int64_t *first, int64_t *end)
+{
+    *first = INT64_MAX;
+    *end = 0;
+    for (int i = 0; i <= worker->n_more; i++) {
+        const rs_job *job = rs_worker_job(worker, i);
+        if (job->n_groups > 0) {
+            *first = rs_min(*first, job->first_group);
+            *end = rs_max(*end, job->first_group + job->n_groups);
+        }
+    }
+    *first = rs_min(*first, *end);
+}
+
+/* Of the second area; behind that are the jobs of a sheaf, where slices are decoded. */
+static int64_t gathering_room(const rs_run *run)
+{
+    return run->plan->staging_bytes - (run->problem->source.coding.staging > 0 ? RS_SHEAF_BYTES : 0);
+}
+
+/* How far the groups [from, end) fit the second area together. */
+static int64_t fit(rs_worker *worker, int64_t from, int64_t end)
+{
+    int64_t to = from, room = gathering_room(worker->run);
+    while (to < end && (room -= bytes_of_jobs(worker, 1 + worker->n_more, to)) >= 0) {
         to++;
     }
     return to;
@@ -288,58 +325,65 @@ static uint64_t sum_left(const rs_run *run, const rs_box *blocks, const rs_box *
     return sum;
 }
 
-/* Stretch behind stretch into the second area: those of the groups [from, to), counted from the slice's first. */
-static void gather(rs_worker *worker, const rs_view *slice, int64_t from, int64_t to, bool sum, uint64_t *fingerprint)
+/* Into the second area: group by group, those of [from, to), and in each stretch behind stretch, as they lie in the
+   file. */
+static void gather(rs_worker *worker, int which, const rs_view *slice, int64_t from, int64_t to, bool sum,
+                   uint64_t *fingerprint)
 {
     const rs_run *run = worker->run;
     const rs_layout *target = &run->problem->target;
-    const rs_job *job = &worker->job;
+    const rs_job *job = rs_worker_job(worker, which);
     int64_t lo[RS_MAX_NDIM], hi[RS_MAX_NDIM], index[RS_MAX_NDIM], at_group = from;
-    char *begin = worker->staging[1], *at = begin;
+    char *begin = worker->staging[1], *at = begin + bytes_of_jobs(worker, which, from);
     rs_layout_range(target, &job->wanted, lo, hi);
     memcpy(index, lo, sizeof index);
     for (bool more = true; more;) {
         rs_box blocks, part;
-        int64_t number = rs_layout_block_number(target, index), group = rs_spill_group(run->plan, number);
+        int64_t group = rs_run_group(run, index);
         more = rs_layout_take(target, lo, hi, rs_spill_end_of(run->plan, group), index, &blocks);
-        group -= job->first_group;
         if (group < from || group >= to) {
             continue;
         }
         while (at_group < group) {
-            begin += bytes_between(run, &job->left[at_group++]);
-            at = begin;
+            begin += bytes_of_jobs(worker, 1 + worker->n_more, at_group++);
+            at = begin + bytes_of_jobs(worker, which, at_group);
         }
         int64_t volume = rs_layout_overlap_all(target, &blocks, &job->wanted, &part);
-        rs_tray tray = {target, &part, at}; /* blocks one behind the other, and all of these are a box */
+        rs_tray tray = {target, &part, at}; /* one block behind the other, and all of these are a box */
         rs_tray_fill(&tray, &part, slice);
         at += volume * target->itemsize;
-        *fingerprint =
-            sum ? rs_fingerprint_add(*fingerprint, sum_left(run, &blocks, &job->wanted, slice)) : *fingerprint;
+        if (sum) {
+            *fingerprint = rs_fingerprint_add(*fingerprint, sum_left(run, &blocks, &job->wanted, slice));
+        }
     }
 }
 
-void rs_spill_gather(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint)
+void rs_spill_gather(rs_worker *worker, int which, const rs_view *slice, bool sum, uint64_t *fingerprint)
 {
-    gather(worker, slice, 0, fit(worker, 0), sum, fingerprint);
+    int64_t first, end;
+    groups_at_hand(worker, &first, &end);
+    gather(worker, which, slice, first, fit(worker, first, end), sum, fingerprint);
 }
 
-/* What was gathered, group by group. */
+/* What was gathered, group by group: stretches of a group that follow one another are one transfer. */
 static resplit_status write_out(rs_worker *worker, int64_t from, int64_t to, resplit_error *err)
 {
-    const rs_job *job = &worker->job;
     bool packed = worker->run->plan->spill.packed;
     char *bytes = worker->staging[1], *place = worker->staging[2];
     batch b = {.n = 0};
     for (int64_t g = from; g < to; g++) {
-        const rs_left *left = &job->left[g];
-        if (left->bytes > 0) {
-            worker->spilled.seeks++;
-            worker->spilled.bytes += left->bytes;
-            RS_TRY(packed ? pack_stretch(worker, &b, job->first_group + g, bytes, left->bytes, &place, err)
-                          : add(worker, &b, true, bytes, left->bytes, left->at, err));
+        for (int i = 0; i <= worker->n_more; i++) {
+            const rs_job *job = rs_worker_job(worker, i);
+            int64_t between = bytes_between(worker->run, job, g);
+            if (between > 0) {
+                const rs_left *left = &job->left[g - job->first_group];
+                worker->spilled.seeks++;
+                worker->spilled.bytes += left->bytes;
+                RS_TRY(packed ? pack_stretch(worker, &b, g, bytes, left->bytes, &place, err)
+                              : add(worker, &b, true, bytes, left->bytes, left->at, err));
+            }
+            bytes += between;
         }
-        bytes += bytes_between(worker->run, left);
     }
     return flush(worker, &b, err);
 }
@@ -347,28 +391,29 @@ static resplit_status write_out(rs_worker *worker, int64_t from, int64_t to, res
 resplit_status rs_spill_out(rs_worker *worker, const rs_view *slice, bool sum, uint64_t *fingerprint,
                             resplit_error *err)
 {
-    const rs_job *job = &worker->job;
-    for (int64_t to, from = 0; from < job->n_groups; from = to) {
-        to = fit(worker, from);
-        if (to == from || (slice == NULL && to < job->n_groups)) {
+    int64_t from, end;
+    groups_at_hand(worker, &from, &end);
+    for (int64_t to; from < end; from = to) {
+        to = fit(worker, from, end);
+        if (to == from || (slice == NULL && to < end)) {
             return rs_fail(err, RESPLIT_EINTERNAL, "staging of %lld bytes has no room for what a slice leaves",
                            (long long)worker->run->plan->staging_bytes);
         }
         if (slice != NULL) {
-            gather(worker, slice, from, to, sum, fingerprint);
+            gather(worker, 0, slice, from, to, sum, fingerprint);
         }
         RS_TRY(write_out(worker, from, to, err));
     }
     return RESPLIT_OK;
 }
 
-/* Where what is to be spilled was put together, of which there is nothing any more. Packed stretches lie where there
-   was room for them, and are read one by one. */
+/* At the end of the second area. Packed stretches lie where there was room for them, and are read one by one. */
 rs_job *rs_spill_sheaf(const rs_worker *worker)
 {
     const rs_plan *plan = worker->run->plan;
-    bool fits = plan->kind == RS_PLAN_SPILL && plan->staging_bytes >= (int64_t)(RS_SHEAF * sizeof(rs_job));
-    return fits && !plan->spill.packed ? (void *)worker->staging[1] : NULL;
+    bool fits = plan->kind == RS_PLAN_SPILL && plan->staging_bytes >= RS_SHEAF_BYTES;
+    int64_t at = (plan->staging_bytes - RS_SHEAF_BYTES) / RS_CACHE_LINE * RS_CACHE_LINE;
+    return fits && !plan->spill.packed ? (void *)(worker->staging[1] + at) : NULL;
 }
 
 bool rs_spill_has_room(const rs_worker *worker)
@@ -377,6 +422,9 @@ bool rs_spill_has_room(const rs_worker *worker)
     const rs_problem *problem = run->problem;
     if (worker->more == NULL || worker->n_more == RS_SHEAF) {
         return false;
+    }
+    if (worker->job.step.group < 0) { /* there is, for so many slices that are decoded */
+        return worker->n_more + 1 < run->plan->spill.sheaf;
     }
     int64_t items = rs_min(rs_plan_slice_items(problem, run->plan), rs_layout_longest(&problem->source));
     int64_t room = run->plan->staging_bytes - round_up(run->spilling, worker->job.temp_bytes);
@@ -410,7 +458,7 @@ resplit_status rs_spill_back(rs_worker *worker, char *data[1 + RS_SHEAF], respli
     bool packed = worker->run->plan->spill.packed;
     char *at = worker->staging[0];
     for (int i = 0; i <= worker->n_more; i++) {
-        rs_job *job = i == 0 ? &worker->job : &worker->more[i - 1];
+        rs_job *job = rs_worker_job(worker, i);
         job->cursor.seeks++; /* each stretch is one, as it was when it was written */
         job->cursor.bytes += job->temp_bytes;
         data[i] = at;
@@ -506,7 +554,7 @@ static bool takes_sectors(const rs_run *run)
     int64_t slice = rs_min(rs_plan_slice_items(problem, plan), rs_layout_longest(&problem->source)) * problem->itemsize;
     int64_t n = problem->source.coding.staging > 0 ? plan->spill.most_left : 1;
     return run->sources.direct != RS_DIRECT_OFF && bytes >= RS_LONG_STRETCH
-           && slice + n * RS_SECTOR <= plan->staging_bytes;
+           && plan->spill.sheaf * (slice + n * RS_SECTOR) <= gathering_room(run);
 }
 
 resplit_status rs_run_spill(rs_run *run, const char *temp, resplit_error *err)

@@ -270,7 +270,7 @@ static int64_t stones_bytes(const rs_problem *problem, const rs_plan *plan, int6
 static int64_t least_area(const rs_problem *problem, const rs_plan *plan)
 {
     int64_t least = rs_max(RS_LEAST_STAGING, rs_problem_staging(problem, !passes_through(plan)));
-    return plan->kind == RS_PLAN_SPILL ? rs_max(least, rs_spill_area_bytes(problem)) : least;
+    return plan->kind == RS_PLAN_SPILL ? rs_max(least, rs_spill_area_bytes(problem, plan)) : least;
 }
 
 /* Of one worker: its areas, its stone, and its streams. */

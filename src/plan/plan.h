@@ -39,7 +39,8 @@ typedef struct rs_spill {
     int64_t n_slices;    /* in which the source is read */
     int64_t n_stretches; /* of the temporary file: what of one slice belongs to one group */
     int64_t most_left;   /* of these one slice has, at most */
-    bool packed;         /* stretches are compressed */
+    int sheaf;   /* slices that a worker decodes before it writes what they left, as one stretch for each group */
+    bool packed; /* stretches are compressed */
 } rs_spill;
 
 typedef struct rs_plan {
@@ -208,7 +209,7 @@ int64_t rs_spill_end_of(const rs_plan *plan, int64_t group);
 
 /* A staging area in which all is put together that a decoded slice leaves for the temporary file, in whole sectors; 0:
    the source is not encoded, and slices may be put together in parts. */
-int64_t rs_spill_area_bytes(const rs_problem *problem);
+int64_t rs_spill_area_bytes(const rs_problem *problem, const rs_plan *plan);
 
 /* Where each stretch of a packed spill is, by source block and group; 0: it is not packed. */
 int64_t rs_spill_table_bytes(const rs_problem *problem, const rs_plan *plan);
@@ -249,6 +250,8 @@ enum {
     RS_DIRECT_EXTRA = 2 * 4096,  /* of a staging area that is not small: room for the sectors around what is read */
     RS_LONG_STRETCH = 64 << 10,  /* of a spill, on average: they get whole sectors, a sixteenth more */
     RS_STRETCH_BYTES = 16,       /* of a packed spill: where a stretch is */
+    RS_SHEAF_BYTES = 32 << 10,   /* of a spill: where the slices of a sheaf are noted, at the end of an area */
+    RS_MOST_SHEAF = 2,           /* slices that are decoded for one; more gain little */
     RS_UNPACKED_BYTES = 2 << 20, /* to unpack or to pack */
     RS_MOST_AHEAD = 64 << 20,    /* memory that was never touched is slow, so no more of it than helps */
 };

@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+enum { MOST_GROUPS = 256 }; /* that sheaves are noted for */
+
 static bool applies(const rs_problem *problem)
 {
     return problem->n_elements > 0 && problem->n_target > 1;
@@ -72,10 +74,11 @@ static int64_t room_for_others(const rs_problem *problem, const rs_plan *plan, i
     return 0;
 }
 
-int64_t rs_spill_area_bytes(const rs_problem *problem)
+int64_t rs_spill_area_bytes(const rs_problem *problem, const rs_plan *plan)
 {
     int64_t slice = rs_layout_longest(&problem->source) * problem->itemsize;
-    return problem->source.coding.staging > 0 ? slice + slice / 16 + RS_DIRECT_EXTRA : 0;
+    int64_t all = rs_mul_most(rs_max(1, plan->spill.sheaf), slice + slice / 16);
+    return problem->source.coding.staging > 0 ? rs_add_most(all, RS_SHEAF_BYTES + RS_DIRECT_EXTRA) : 0;
 }
 
 /* Half of the memory for a group, if it has room for a block; all for residents. False: there is not enough memory. */
@@ -106,6 +109,22 @@ static bool divide(const rs_problem *problem, rs_plan *plan, int64_t memory)
         needed = rs_spill_table_bytes(problem, plan);
     }
     return true;
+}
+
+/* As many slices as take no more than a sixteenth of the memory from the resident blocks; packed stretches have no
+   places that follow one another. */
+static int choose_sheaf(const rs_problem *problem, rs_plan *plan)
+{
+    int chosen = 1;
+    bool decoded = problem->source.coding.staging > 0 && !plan->spill.packed && !plan->thrifty;
+    plan->spill.sheaf = 1;
+    int64_t single = rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1);
+    for (int n = 2; decoded && n <= RS_MOST_SHEAF; n++) {
+        plan->spill.sheaf = n;
+        bool fits = rs_plan_workers(problem, plan, RS_GOOD_WORKERS - 1) - single <= plan->memory / 16;
+        chosen = fits ? n : chosen;
+    }
+    return chosen;
 }
 
 static int64_t least_memory(const rs_problem *problem, rs_plan *plan)
@@ -235,6 +254,10 @@ static resplit_status make(const rs_problem *problem, bool packed, rs_plan *plan
     plan->n_staging =
         packed ? 3 : 2; /* a slice of the source, what of it goes to the temporary file, and that packed */
     plan->kept = (UINT32_C(1) << plan->ndim) - 1;
+    plan->spill.sheaf = choose_sheaf(problem, plan);
+    if (!divide(problem, plan, memory) || plan->spill.n_groups > MOST_GROUPS) { /* of which each slice has a list */
+        plan->spill.sheaf = 1;
+    }
     if (!divide(problem, plan, memory)) {
         plan->predicted.peak_bytes = least_memory(problem, plan);
         plan->memory = memory;

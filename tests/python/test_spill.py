@@ -3,6 +3,8 @@
 
 import os
 import re
+import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -83,6 +85,34 @@ def test_what_decoded_blocks_leave_is_put_together(run, tmp_path, shape, chunks,
     for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "temp_bytes"):
         assert done["actual"][key] == done["predicted"][key], key
     assert done["actual"]["peak_bytes"] <= done["predicted"]["peak_bytes"] <= budget
+
+
+@pytest.mark.parametrize("shape, to, memory", [
+    ((2001, 150, 200), (2001, 15, 20), 96), # short stretches
+    ((501, 300, 370), (501, 30, 37), 96), # long ones, in whole sectors
+    ((501, 300, 370), (250, 33, 370), 96), # blocks end with the rows of maps, and every other map has nothing of half of them
+])
+@pytest.mark.parametrize("killed", [False, True])
+def test_maps_leave_what_they_have_two_at_a_time(run, resplit_path, environment, tmp_path, shape, to, memory, killed):
+    """There is memory for sheaves: of an odd number of maps, with a missing one."""
+    values = np.random.default_rng(5).integers(0, 4096, shape).astype(">u2")
+    values[40] = 0
+    make(tmp_path / "in.zarr", values, (1, *shape[1:]), "zstd", 2)
+    args = ["in.zarr", "out.zarr", "--chunks", written(to), "--strategy", "spill", "--memory", f"{memory}MiB"]
+    if killed: # while blocks of a group are written
+        process = subprocess.Popen([resplit_path, *args, "--sync", "each"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+        while process.poll() is None and len(list(tmp_path.glob("out.zarr.resplit-part/data/*.*.*"))) < 20:
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        args.append("--resume")
+    done = run.json(*args)
+    assert np.array_equal(read(tmp_path / "out.zarr"), values)
+    assert done["fingerprint"] == run("fingerprint", "in.zarr").stdout.split()[0]
+    if not killed:
+        for key in ("read_seeks", "write_seeks", "bytes_read", "bytes_written", "temp_bytes"):
+            assert done["actual"][key] == done["predicted"][key], key
+        assert done["actual"]["temp_bytes"] > 0
 
 
 @pytest.mark.parametrize("more", [0, 60_000, 70_000, 100_000, 130_000, 200_000, 300_000, 600_000])
