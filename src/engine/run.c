@@ -227,7 +227,7 @@ static void put_back(rs_run *run, const rs_job *job, char *data)
         int64_t volume = rs_layout_overlap(&problem->target, w.index, &job->wanted, &common);
         rs_view piece = rs_view_of(problem->ndim, problem->target.order, &common, problem->itemsize, data);
         if (touch.piece != NULL) {
-            rs_view_copy(problem->ndim, problem->itemsize, &common, &touch.piece->view, &piece);
+            rs_view_copy_past(problem->ndim, problem->itemsize, &common, &touch.piece->view, &piece);
         }
         data += volume * problem->itemsize;
     }

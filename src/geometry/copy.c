@@ -258,14 +258,34 @@ rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsi
     return view;
 }
 
+/* An extent and two places of a box that lies in both views. */
+typedef struct meeting {
+    int64_t extent[RS_MAX_NDIM];
+    char *to;
+    const char *from;
+} meeting;
+
+static meeting meet(int ndim, const rs_box *box, const rs_view *dst, const rs_view *src)
+{
+    meeting m;
+    for (int d = 0; d < ndim; d++) {
+        m.extent[d] = box->hi[d] - box->lo[d];
+    }
+    m.to = dst->base + rs_box_offset(ndim, &dst->box, dst->strides, box->lo);
+    m.from = src->base + rs_box_offset(ndim, &src->box, src->strides, box->lo);
+    return m;
+}
+
 void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src)
 {
-    int64_t extent[RS_MAX_NDIM];
-    for (int d = 0; d < ndim; d++) {
-        extent[d] = box->hi[d] - box->lo[d];
-    }
-    rs_copy(ndim, extent, itemsize, dst->base + rs_box_offset(ndim, &dst->box, dst->strides, box->lo), dst->strides,
-            src->base + rs_box_offset(ndim, &src->box, src->strides, box->lo), src->strides);
+    meeting m = meet(ndim, box, dst, src);
+    rs_copy(ndim, m.extent, itemsize, m.to, dst->strides, m.from, src->strides);
+}
+
+void rs_view_copy_past(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src)
+{
+    meeting m = meet(ndim, box, dst, src);
+    rs_copy_past(ndim, m.extent, itemsize, m.to, dst->strides, m.from, src->strides);
 }
 
 void rs_fill(char *memory, int64_t n, const char *element, int64_t itemsize)

@@ -15,8 +15,9 @@ typedef struct rs_view {
 /* A view of memory that holds exactly `box`, its elements in `order`. */
 rs_view rs_view_of(int ndim, const int *order, const rs_box *box, int64_t itemsize, void *memory);
 
-/* Copies the elements of `box`, which lies in both views. */
+/* Copies the elements of `box`, which lies in both views; or past the caches, as below. */
 void rs_view_copy(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src);
+void rs_view_copy_past(int ndim, int64_t itemsize, const rs_box *box, const rs_view *dst, const rs_view *src);
 
 /* `n` bytes of one element over and over, and whether memory holds just that, bit for bit. n is a
    multiple of itemsize. */
