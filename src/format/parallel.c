@@ -46,7 +46,7 @@ static void *look_on(void *argument)
 
 resplit_status rs_look_at_all(int64_t first, int64_t n, bool alone, rs_look *look, void *payload, resplit_error *err)
 {
-    enum { MOST_THREADS = 16, FILES_PER_THREAD = 16, STACK_BYTES = 128 << 10 };
+    enum { MOST_THREADS = 32, FILES_PER_THREAD = 16, STACK_BYTES = 128 << 10 };
     looking l = {.look = look, .payload = payload, .next = first, .failed = n};
     pthread_t threads[MOST_THREADS];
     pthread_attr_t small;
