@@ -288,7 +288,7 @@ static void copy_job(rs_job *to, const rs_job *from)
     to->most_touched = own.most_touched;
     to->n_touched = (int)rs_min(from->n_touched, own.most_touched);
     to->left = own.left;
-    if (from->n_groups > 0) {
+    if (own.left != NULL) { /* what is read back leaves nothing */
         memcpy(to->left, from->left, (size_t)from->n_groups * sizeof *to->left);
     }
     memcpy(to->touched, from->touched, (size_t)to->n_touched * sizeof *to->touched);
