@@ -44,6 +44,15 @@ static const char *const texts[] = {
 
 enum { N_TEXTS = sizeof texts / sizeof texts[0], GUARD = 64 };
 
+/* Two are for elements of a kind. */
+static rs_element element_for(const char *text)
+{
+    if (strcmp(text, "packbits") == 0) {
+        return (rs_element){'b', 1, '|'};
+    }
+    return strcmp(text, "bitround:4") == 0 ? (rs_element){'f', 4, '<'} : (rs_element){'u', 2, '<'};
+}
+
 static void again(const rs_chain *chain, const uint8_t *block, int64_t n)
 {
     rs_coder *in = NULL, *out = NULL;
@@ -75,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     const char *text = texts[data[0] % N_TEXTS];
-    rs_element element = strcmp(text, "packbits") == 0 ? (rs_element){'b', 1, '|'} : (rs_element){'u', 2, '<'};
+    rs_element element = element_for(text);
     int64_t n = 24 * (int64_t)data[1];
     uint8_t *block = malloc((size_t)n + GUARD); /* libraries are not watched by sanitizers: look what they do beyond */
     assert(block != NULL);
