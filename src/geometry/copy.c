@@ -234,13 +234,11 @@ void rs_copy_past(int ndim, const int64_t *extent, int64_t itemsize, char *dst, 
                   const char *src, const int64_t *src_strides)
 {
     copy_form form;
-    if (!reduce(ndim, extent, itemsize, dst_strides, src_strides, &form)) {
-        return;
-    }
-    if (are_lines(&form, dst)) {
+    bool any = reduce(ndim, extent, itemsize, dst_strides, src_strides, &form);
+    if (any && are_lines(&form, dst)) {
         walk(&form, false, line_past, dst, src);
         rs_past_end();
-    } else {
+    } else if (any) {
         walk_lines(&form, dst, src);
     }
 }
